@@ -11,6 +11,7 @@ import sys
 import time
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -43,14 +44,24 @@ def tell(path: str, *texts: str, user: str = "ana") -> None:
             talk.hear(text)
 
 
-def test_an_unknown_user_is_an_error_that_lists_users(path: str) -> None:
-    tell(path, "I sold the boat.")
+def test_a_user_without_data_is_an_empty_memory_and_no_error_names_others(path: str) -> None:
+    tell(path, "I sold the boat.", user="bob")
     with theanine.open(path) as client:
         bo = client.user("bo")
-        for read in (bo.memories, bo.sessions, bo.turns, bo.links, bo.forget):
-            with pytest.raises(NotFound, match="bo"):
-                read()
-        assert not bo.recall("the boat?")
+        bo.warm_up()
+        for read in (
+            *(bo.memories, bo.sessions, bo.turns, bo.links, bo.marks, bo.timelines),
+            *(bo.pending, bo.costs, lambda: bo.recall("the boat?").parts),
+        ):
+            assert not read()
+        for call in (
+            *(partial(bo.get, 1), partial(bo.history, 1), partial(bo.pin, 1)),
+            *(partial(bo.timelines, 1), partial(bo.correct, 1, "I kept it.")),
+            *(bo.forget_all, partial(bo.forget, session=1), bo.rebuild, bo.estimate),
+        ):
+            with pytest.raises(NotFound) as error:
+                call()
+            assert "bob" not in str(error.value)
 
 
 def test_another_embedder_is_an_error_and_reembed_resolves_it(path: str) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import theanine
 from theanine import TheanineConfig
 from theanine.demo import HARBOUR, load_questions
-from theanine.errors import NotFound, RememberingFailed
+from theanine.errors import RememberingFailed
 from theanine.graph import Graph
 from theanine.importers import read_histories
 from theanine.methods.theanine.link import MOST_PROBABLE
@@ -120,8 +120,7 @@ def test_users_are_isolated(tmp_path: Path) -> None:
         with client.user("ana").session() as session:
             session.hear("I keep my savings in a blue tin under the stairs.")
         assert not client.user("bob").recall("Where are the savings?")
-        with pytest.raises(NotFound, match="no user bob"):
-            client.user("bob").memories()
+        assert client.user("bob").memories() == client.user("bob").turns() == []
 
 
 def test_a_failing_model_loses_no_turn_and_is_resumed(tmp_path: Path) -> None:

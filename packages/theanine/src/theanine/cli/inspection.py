@@ -17,6 +17,7 @@ from theanine.cli.options import (
     UserOption,
     UsersOptions,
     expand_options,
+    known_user,
     open_client,
 )
 from theanine.cli.output import (
@@ -63,7 +64,7 @@ def memories(
     theanine memories --user ana --json | jq '.[].text'
     """
     with options.open() as client:
-        stored = client.user(user)
+        stored = known_user(client, user)
         memories = stored.memories(pinned=pinned or None, **listing.arguments())[::-1]
         marks = stored.marks()
         sessions = {session.id: session for session in stored.sessions()}
@@ -192,7 +193,7 @@ def timeline(
     if html is not None:
         check_writable(html)
     with options.open() as client:
-        stored = client.user(user)
+        stored = known_user(client, user)
         timelines, memories = stored.timelines(memory), stored.memories()
         if html is not None:
             if memory is not None:

@@ -18,6 +18,7 @@ from theanine.cli.options import (
     UsersOptions,
     YesOption,
     expand_options,
+    known_user,
     open_client,
     user_names,
     user_or_all,
@@ -97,7 +98,7 @@ def forget(
     if not yes:
         typer.confirm("This can't be undone. Erase it?", abort=True)
     with open_client(store) as client:
-        owner = client.user(user)
+        owner = known_user(client, user)
         if (session, thread, memory, turn) == (None,) * 4:
             report = owner.forget_all()
         else:

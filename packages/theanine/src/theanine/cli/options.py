@@ -22,6 +22,10 @@ from theanine.errors import NotFound, SettingsError, TheanineError
 from theanine.llm.limits import Limits
 from theanine.methods.registry import names
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
+from theanine.suggestion import suggest
+
+MAX_LISTED_USERS = 10
+"""Users that the message about an unknown one lists."""
 
 
 def _complete_users(context: typer.Context, incomplete: str) -> list[str]:
@@ -419,10 +423,19 @@ def user_names(client: Client, user: str | None) -> list[str]:
 
 def user_or_all(client: Client, user: str | None) -> Client | UserMemory:
     """Return the handle of a user, or the client itself for all users. Raises NotFound."""
-    if user is None:
-        return client
-    memory = client.user(user)
-    memory.sessions(limit=1)  # an unknown user is an error, not an empty memory
+    return client if user is None else known_user(client, user)
+
+
+def known_user(client: Client, user: str) -> UserMemory:
+    """Return the handle of a user. Raises NotFound, which lists the users, for one without data."""
+    memory, known = client.user(user), client.users()
+    if memory.scope not in known:
+        users = list(map(str, known))
+        listed = ", ".join(users[:MAX_LISTED_USERS]) or "nobody yet"
+        more = f" and {len(users) - MAX_LISTED_USERS:,} more" * (len(users) > MAX_LISTED_USERS)
+        raise NotFound(
+            f"no user {user} in this store{suggest(user, users)}; it has: {listed}{more}"
+        )
     return memory
 
 

@@ -12,6 +12,7 @@ from theanine.cli.options import (
     RecallOptions,
     UserOption,
     expand_options,
+    known_user,
 )
 from theanine.cli.output import progress, show_json
 from theanine.cli.rendering import console, pluralize, show_recollection, show_timelines
@@ -49,8 +50,7 @@ def recall(
         "where": parse_where(where or []),
     }
     with options.open() as client:
-        memory = client.user(user)
-        memory.sessions()  # an unknown user is an error here, not an empty memory
+        memory = known_user(client, user)
         recollection = memory.recall(question, **arguments)
         pending = len(memory.pending())
         method = client.method_name

@@ -16,6 +16,7 @@ from theanine.cli.options import (
     StoreOptions,
     UserOption,
     expand_options,
+    known_user,
     open_client,
     parse_settings,
 )
@@ -117,7 +118,7 @@ def log(
     """
     arguments = listing.arguments(default_limit=PAGE)
     with options.open() as client:
-        turns = client.user(user).turns(session=session, **arguments)[::-1]
+        turns = known_user(client, user).turns(session=session, **arguments)[::-1]
     if output:
         output.show(turns)
         return
@@ -152,8 +153,7 @@ def search(
     theanine search "plans for the summer" --user ana --since 2026-01-01 --json
     """
     with options.open() as client:
-        memory = client.user(user)
-        memory.sessions(limit=1)  # an unknown user is an error here, not an empty memory
+        memory = known_user(client, user)
         arguments: RecallArguments = {
             **times.arguments(),
             "limit": limit,
@@ -191,7 +191,7 @@ def correct(
     theanine correct 12 "Ana lives in Ljubljana." --user ana
     """
     with open_client(options.store, method=options.method, redact=redact) as client:
-        corrected = client.user(user).correct(memory, text)
+        corrected = known_user(client, user).correct(memory, text)
     if as_json:
         show_json(corrected)
     else:
@@ -212,7 +212,7 @@ def pin(
     theanine pin 12 --user ana --remove
     """
     with options.open() as client:
-        stored = client.user(user)
+        stored = known_user(client, user)
         changed = stored.unpin(memory) if remove else stored.pin(memory)
     state = "not pinned" if remove else "pinned"
     print(f"memory {memory} is {state}" if changed else f"memory {memory} was {state} already")

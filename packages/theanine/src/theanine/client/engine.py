@@ -47,14 +47,11 @@ from theanine.retrieval.scope_cache import ScopeCache
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import open_store
 from theanine.store.values import ForgetReport, Listing
-from theanine.suggestion import suggest
 from theanine.types import SPOKEN, Recollection, Scope, Turn, Utterance
 
 _log = logging.getLogger(__name__)
 
 DEFAULT_OPTIONS = RecallOptions()
-MAX_LISTED_USERS = 10
-"""Users that the message about an unknown one lists."""
 
 
 class Engine:
@@ -161,8 +158,7 @@ class Engine:
         return recall_options(await self.now(scope), arguments)
 
     async def listing(self, scope: Scope, arguments: ListArguments) -> Listing:
-        """Return the options of a list. Raises NotFound for an unknown scope, SettingsError."""
-        await self.require(scope)
+        """Return the options of a list. Raises SettingsError."""
         return list_options(await self.now(scope), arguments)
 
     async def break_off(self, session_key: object) -> None:
@@ -353,13 +349,8 @@ class Engine:
 
     async def require(self, scope: Scope) -> None:
         """Raise NotFound for a scope that holds nothing."""
-        if not (await self.store.scope_version(scope)).scope_id:
-            users = [str(known) for known in await self.store.scopes()]
-            listed = ", ".join(users[:MAX_LISTED_USERS]) or "nobody yet"
-            more = f" and {len(users) - MAX_LISTED_USERS:,} more" * (len(users) > MAX_LISTED_USERS)
-            raise NotFound(
-                f"no user {scope} in this store{suggest(str(scope), users)}; it has: {listed}{more}"
-            )
+        if not (await self.store.scope_version(scope)).scope_id:  # names of others stay secret
+            raise NotFound(f"no user {scope} in this store")
 
     async def context(
         self, scope: Scope, options: RecallOptions = DEFAULT_OPTIONS, *, recalling: bool = False

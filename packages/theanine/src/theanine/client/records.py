@@ -96,22 +96,19 @@ class RecordOperations:
 
     async def marks(self) -> list[Mark]:
         """Return the marks of memories that are not in effect, in the order of their ids."""
-        await self._engine.require(self.scope)
         marks = await self._engine.store.marks(self.scope, method=self._engine.method.name)
         return [mark for mark in marks if mark.kind not in PIN_KINDS]
 
     async def links(self) -> list[Link]:
         """Return the links between memories."""
-        await self._engine.require(self.scope)
         return await self._engine.store.links(self.scope, method=self._engine.method.name)
 
     async def timelines(self, memory: int | None = None) -> list[Timeline]:
         """Return the longest timeline to each memory that has no newer link.
 
         With ``memory``, only timelines of the memories linked with that one, directly or not.
-        Raises NotFound for an unknown memory as well.
+        Raises NotFound for an unknown memory.
         """
-        await self._engine.require(self.scope)
         context = await self._engine.context(self.scope)
         if memory is not None and memory not in context.index:
             raise self._unknown(memory)
@@ -121,7 +118,6 @@ class RecordOperations:
 
     async def get(self, memory: int) -> Memory:
         """Return the memory with this id. Raises NotFound."""
-        await self._engine.require(self.scope)
         found = await self._engine.store.memories(self.scope, ids=[memory])
         if not found:
             raise self._unknown(memory)

@@ -200,7 +200,7 @@ class LiveSession(_Handle):
 class UserMemory(_Handle, _Operations):
     """What is stored for one user (of one agent and tenant), and all that can be done with it.
 
-    Reading raises NotFound for a user who has no data yet; ``recall`` returns nothing instead.
+    A user who has no data yet is an empty memory: lists and recollections are empty.
     """
 
     @property

@@ -351,7 +351,7 @@ class LiveSession(_Handle):
 class UserMemory(_Handle, _Operations):
     """What is stored for one user (of one agent and tenant), and all that can be done with it.
 
-    Reading raises NotFound for a user who has no data yet; ``recall`` returns nothing instead.
+    A user who has no data yet is an empty memory: lists and recollections are empty.
     """
 
     @property
@@ -522,7 +522,7 @@ class UserMemory(_Handle, _Operations):
         """Return the longest timeline to each memory that has no newer link.
 
         With ``memory``, only timelines of the memories linked with that one, directly or not.
-        Raises NotFound for an unknown memory as well."""
+        Raises NotFound for an unknown memory."""
 
     def warm_up(self) -> None:
         """Load what a recall needs and, for a large scope, build or load its approximate index.

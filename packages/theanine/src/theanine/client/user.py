@@ -144,7 +144,7 @@ class ScopedOperations:
 class AsyncUserMemory(ScopedOperations, RecordOperations):
     """What is stored for one user (of one agent and tenant), and all that can be done with it.
 
-    Reading raises NotFound for a user who has no data yet; ``recall`` returns nothing instead.
+    A user who has no data yet is an empty memory: lists and recollections are empty.
     """
 
     def __init__(self, engine: Engine, scope: Scope, shared: Sequence[Scope] = ()) -> None:
@@ -310,7 +310,6 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
 
         Without it, the first recall loads, and recalls are exact until the index is ready.
         """
-        await self._engine.require(self.scope)
         await self._engine.warm_up(self.scope)
 
 
