@@ -239,6 +239,8 @@ def test_msc_folders_keep_the_longest_version_of_each_episode(tmp_path: Path) ->
     samples.save(tmp_path, "session_2/valid.jsonl", shorter)
     history = only(tmp_path)
     assert [len(t.turns) for t in history.transcripts] == [2, 1, 2]
+    history = only(tmp_path, memories=True)  # of a session that ends a shorter file, too
+    assert [len(t.memories) for t in history.transcripts] == [0, 2, 0]
 
 
 def test_longmemeval_sorts_a_haystack_by_date(tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ _IN_MEMORY = 8 << 20
 class _Entry(NamedTuple):
     at: datetime
     position: int
-    digest: bytes
+    digests: frozenset[bytes]
+    """Of the session, and of its turns alone."""
 
 
 class _Blobs:
@@ -50,7 +51,7 @@ class Spool:
         speakers: the speakers and the numbers of their turns.
 
     The files of an export overlap. Sessions with the same key but other turns are rejected; their
-    times may differ.
+    times may differ, and the later one may lack the memories.
     """
 
     def __init__(self) -> None:
@@ -68,7 +69,6 @@ class Spool:
         rejected: list[Rejected] = []
         has_new = not history.transcripts
         for transcript in history.transcripts:
-            digest = _digest(transcript)
             first = sessions.get(transcript.key)
             if first is None or joined:
                 if first is not None:
@@ -77,10 +77,11 @@ class Spool:
                     transcript = _join(earlier, transcript)
                     digest = _digest(transcript)
                 position = self._blobs.add(transcript)
-                sessions[transcript.key] = _Entry(transcript.at, position, digest)
+                digests = {_digest(transcript), _digest(replace(transcript, memories=()))}
+                sessions[transcript.key] = _Entry(transcript.at, position, frozenset(digests))
                 self.speakers.update(turn.speaker for turn in transcript.turns)
                 has_new = True
-            elif first.digest != digest:
+            elif _digest(transcript) not in first.digests:
                 where = f"{history.name}, session {transcript.key}"
                 reason = "the name of two sessions with different turns; give each its own"
                 rejected.append(Rejected(where, reason))
