@@ -138,6 +138,20 @@ def test_rows_are_told_apart_by_what_was_set(
     assert all(f"{key}={value}" in rows[place].label for key, value in settings.items())
 
 
+def test_a_row_names_the_models() -> None:
+    [table] = load_tables(["rsum-session-5"])
+    more: dict[str, Any] = {
+        "judge": "openai:j",
+        "memory_model": "openai:s",
+        "model_settings": {"temperature": 0},
+    }
+    row = row_of(table, a_run("comedy", bench="responses", budget=500, **more))
+    assert row.label == (
+        "ours: comedy (budget 500, remembered by openai:s, model temperature 0, judged by openai:j"
+        "), openai:m"
+    )
+
+
 def test_turns_tokens_and_latency_have_values() -> None:
     costs, answers = load_tables(["secom-cost", "secom-long-mt-bench"])
     run = a_run("secom", bench="qa")
