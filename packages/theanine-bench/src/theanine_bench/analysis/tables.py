@@ -173,7 +173,7 @@ def run_label(settings: Mapping[str, Any]) -> str:
         given.append(f"embedder {config['embedder']}")
     if config.get("memory_model"):
         given.append(f"remembered by {config['memory_model']}")
-    of_model = config.get("model_settings") or {}
+    of_model: Mapping[str, object] = config.get("model_settings") or {}
     given += [f"model {name} {value}" for name, value in of_model.items()]
     if config["judge"] != LOCAL_MODEL:
         given.append(f"judged by {config['judge']}")

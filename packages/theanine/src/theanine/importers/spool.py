@@ -75,7 +75,6 @@ class Spool:
                     earlier = self._blobs.load(first.position)
                     self.speakers.subtract(turn.speaker for turn in earlier.turns)
                     transcript = _join(earlier, transcript)
-                    digest = _digest(transcript)
                 position = self._blobs.add(transcript)
                 digests = {_digest(transcript), _digest(replace(transcript, memories=()))}
                 sessions[transcript.key] = _Entry(transcript.at, position, frozenset(digests))
