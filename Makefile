@@ -1,6 +1,6 @@
 # Needs a Python >= 3.11 and nothing else; uv is used where it is installed.
 .DEFAULT_GOAL := help
-.PHONY: demo test test-fast test-page test-server test-model coverage lint wheels extras bench small-model scale crash docs lock stats clean help
+.PHONY: demo test test-fast test-page test-server test-model coverage lint wheels extras bench small-model scale crash fuzz docs lock stats clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -70,6 +70,10 @@ scale: $(DEV) ## Measure one scope of up to 300,000 memories
 
 crash: $(DEV) ## Kill the process 200 times; nothing may be lost, doubled or paid twice
 	PYTHONPATH=packages/theanine/tests:tests $(BIN)/python -m crash --kills 200
+
+FUZZ_SCALE ?= 50
+fuzz: $(DEV) ## Run the fuzz tests with FUZZ_SCALE times the cases of the suite (default 50)
+	FUZZ_SCALE=$(FUZZ_SCALE) $(PYTEST) -m fuzz --hypothesis-show-statistics
 
 docs: $(DEV) ## Write docs/cli.md and docs/api.md from the code
 	$(BIN)/python docs/generate.py
