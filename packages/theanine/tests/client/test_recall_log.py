@@ -215,6 +215,31 @@ def test_near_repetitions_are_one_line(
     assert len(recollection.source_turns) == 2
 
 
+@pytest.mark.parametrize("files", [("a.jpg", ""), ("", "a.jpg")])
+@pytest.mark.parametrize("towns", [0, 12])  # twelve make a turn of several passages
+def test_the_same_words_with_and_without_a_file_are_one_line(
+    client: theanine.Client, files: tuple[str, str], towns: int
+) -> None:
+    words = "I met Carla at the dealer's, and we no longer want a van: we bought a blue Skoda."
+    words += "".join(f" She told us about town {n}, which we liked." for n in range(towns))
+    sessions = [
+        Transcript(
+            key=str(at),
+            at=at,
+            turns=[Utterance(text=words, speaker="ana", at=at, attachment=file)],
+        )
+        for at, file in zip((START, START + timedelta(weeks=1)), files, strict=True)
+    ]
+    ana = client.user("ana")
+    ana.log(History(name="ana", transcripts=sessions))
+    ana.remember()
+    found = ana.recall("Which car do we have?")
+    assert len(found.source_turns) == 2
+    assert "said 2 times" in found.text
+    assert "this changed" not in found.text
+    assert found.text.count("blue Skoda") == 1
+
+
 def test_a_route_and_the_way_back_are_not_the_same(client: theanine.Client) -> None:
     log(client, ("I moved from Lisbon to Porto.",), ("I moved from Porto to Lisbon.",))
     assert "said 2 times" not in client.user("ana").recall("Moved from where to where?").text

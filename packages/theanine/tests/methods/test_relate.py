@@ -230,3 +230,10 @@ def test_statements_without_a_rare_word_in_common_are_not_linked() -> None:
     newer = _new("Ana said on 15 May 2023: “Thanks, it was a great time, you're so good!”")
     assert local_relate([Pair(thanks, 0, newer, 0.9)])[0].relation is None
     assert local_relate([]) == []
+
+
+def test_a_part_of_an_earlier_statement_changes_nothing() -> None:
+    older = memory(5, "Ana said: “I met Carla in Porto, who no longer sells boats. I was sad.”")
+    newer = _new("Ana said: “I met Carla in Porto, who no longer sells boats.”")
+    (judgement,) = local_relate([Pair(older, 0, newer, 0.9)])
+    assert judgement.relation is Relation.SAME_TOPIC

@@ -137,7 +137,7 @@ def _choose_relation(
     if denied and overlap >= DENIED:
         match = cues.NEGATION.search(newer.text) or cues.NEGATION.search(older.text)
         return Relation.CHANGED, f"denied on one side, “{match[0] if match else ''}”"
-    if overlap >= SAME:
+    if overlap >= SAME or newer.text.strip(" “”") in older.text:
         return Relation.SAME_TOPIC, ""
     if connected := _by_connective(older, newer):
         return connected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -152,7 +152,52 @@ async def select_lines(
         told.add(content, line)
         if isinstance(owner, Turn):
             quoted.add(owner.id)
-    return list(lines.values())
+    return _fold(lines.values())
+
+
+def _fold(lines: Iterable[Line]) -> list[Line]:
+    """Return the lines with one for all turns of the same words: that with the most of them.
+
+    Passages of two such turns, or one with an attachment, can have been selected side by side.
+    """
+    result: list[Line] = []
+    by_words: defaultdict[Content, list[int]] = defaultdict(list)
+    for line in lines:
+        owner = line.owner
+        if isinstance(owner, Memory) or line.note or not owner.text.strip():
+            result.append(line)
+            continue
+        same = by_words[Content.read(owner.speaker, owner.text)]
+        for place in same:
+            other = result[place]
+            if isinstance(other.owner, Turn) and _may_fold(owner, other.owner):
+                result[place] = _folded(line, other)
+                break
+        else:
+            same.append(len(result))
+            result.append(line)
+    return result
+
+
+def _may_fold(one: Turn, other: Turn) -> bool:
+    """Whether two turns of the same words don't differ in what they share."""
+    return one.attachment == other.attachment or not (one.attachment and other.attachment)
+
+
+def _folded(line: Line, other: Line) -> Line:
+    """Return the line of one turn with the other turn as a repetition."""
+
+    def fullness(line: Line) -> tuple[int, bool]:
+        return len(line.passages), isinstance(line.owner, Turn) and bool(line.owner.attachment)
+
+    kept, dropped = (line, other) if fullness(line) > fullness(other) else (other, line)
+    turns = [*kept.repetitions, *dropped.repetitions, dropped.owner]
+    kept.repetitions = [
+        turn for turn in dict.fromkeys(turns) if isinstance(turn, Turn) and turn != kept.owner
+    ]
+    kept.score = max(kept.score, dropped.score)
+    kept.relevance = max(kept.relevance, dropped.relevance)
+    return kept
 
 
 async def add_memories(lines: Sequence[Line], log: LogIndex, bounds: LogIndex | ScopeIndex) -> None:
