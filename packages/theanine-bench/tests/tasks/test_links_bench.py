@@ -73,6 +73,8 @@ def test_pairs_are_judged_by_the_local_linker(run: Terminal, pairs: Path, tmp_pa
     assert (corpus["link/precision"], corpus["link/recall"]) == (1, 1)
     assert (corpus["relation/precision"], corpus["relation/recall"]) == (1, 1)
     assert (corpus["same/pairs"], corpus["same/causal"]) == (1, 0)
+    assert (corpus["update/decisions, development"], corpus["update/decisions, rest"]) == (1, 0)
+    assert corpus["update/precision, development"] == 1  # the second pair is passed over
     assert "candidates/in 10" not in corpus
 
 
@@ -88,6 +90,7 @@ def test_pairs_are_judged_by_a_model(run: Terminal, pairs: Path, tmp_path: Path)
     assert corpus["link/precision"] == pytest.approx(2 / 3)
     assert corpus["relation/precision"] == 0
     assert corpus["same/causal"] == 1
+    assert "update/decisions, rest" not in corpus  # local decisions are the local linker's
 
 
 def test_gold_edges_and_components_of_whole_histories(run: Terminal, tmp_path: Path) -> None:
@@ -114,6 +117,27 @@ def _result(extra: dict[str, Any], output: dict[str, Any]) -> SampleResult:
     return SampleResult(
         id="1", group="g", category="", question="", dialogue=(), extra=extra, output=output
     )
+
+
+def test_precision_of_memory_updates_on_both_halves() -> None:
+    decided = [
+        ("Pass", "SameTopic", "development"),
+        ("Replace", "None", "development"),
+        ("Replace", "Changed", "development"),
+        ("Append", "Changed", "development"),
+        ("Change", "Changed", "rest"),
+        ("Delete", "Cause", "rest"),
+    ]
+    results = [
+        _result({"label": label, "half": half}, {"operation": operation})
+        for operation, label, half in decided
+    ]
+    assert METRICS["update"].score(results) == {
+        "update/decisions, development": 3,
+        "update/precision, development": pytest.approx(1 / 3),
+        "update/decisions, rest": 2,
+        "update/precision, rest": 1 / 2,
+    }
 
 
 def test_figures_of_links_and_edges() -> None:

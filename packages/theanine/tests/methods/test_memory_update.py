@@ -314,13 +314,14 @@ LOCAL_CASES = [
     ("I eat fish and mussels.", "I don't eat fish or mussels.", "Change"),
     ("I have a sore throat and a fever.", "My sore throat and the fever are gone.", "Delete"),
     ("I need to repair the boat engine.", "I finished the boat engine repair.", "Delete"),
-    ("I play the violin.", "I play the violin and the cello in an orchestra.", "Replace"),
-    ("I play the violin and the cello in an orchestra.", "I play the violin.", "Pass"),
+    ("I play the violin at home.", "I play the violin and the cello at home.", "Replace"),
+    ("I play the violin and the cello at home.", "I play the violin at home.", "Pass"),
+    ("I'll definitely check it out.", "I'll definitely check them out.", "Append"),
     ("I play the violin, cello and harp.", "I play the cello and the violin.", "Pass"),
     ("I play the violin.", "My brother plays football in Lisbon.", "Append"),
     ("We paint the boat next month.", "We paint the red boat next month.", "Append"),
     ("I repaired the boat engine.", "The boat engine is not fixed.", "Change"),
-    ("I can't wait to paint the boat.", "I paint the boat.", "Pass"),
+    ("I can't wait to paint the boat red.", "I paint the boat red.", "Pass"),
     ("我住在法鲁。", "我住在法鲁，靠近大海和港口。", "Replace"),
 ]
 
@@ -334,6 +335,23 @@ def test_local_decisions(older: str, newer: str, operation: str) -> None:
     assert local_decide(replace(pair, similarity=0.3)).operation is Operation.APPEND
     stranger = replace(pair, newer=new(newer, speakers=("Bo",)))
     assert local_decide(stranger).operation is Operation.APPEND
+
+
+GREETINGS = [
+    "Good morning! How are you today?",
+    "Hey Ana! Great to see you, how was your weekend?",
+    "Thanks so much for your help with the boat engine!",
+    "Wow, that's awesome! What do you love most about sailing with your family?",
+    "Bye, talk to you soon!",
+]
+
+
+@pytest.mark.parametrize("older", [*GREETINGS, "I sail with my family on the boat."])
+@pytest.mark.parametrize("newer", GREETINGS)
+def test_greetings_replace_nothing(older: str, newer: str) -> None:
+    for first, second in ((older, newer), (newer, older)):
+        pair = Pair(memory(1, f"Ana said on 8 May 2023: “{first}”"), 0, new(second), 0.95)
+        assert local_decide(pair).operation is Operation.APPEND
 
 
 # the whole method over a real store

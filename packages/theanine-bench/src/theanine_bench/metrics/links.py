@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from theanine.methods.memory_update.operations import Operation
 from theanine.types import Relation
 from theanine_bench.samples import SampleResult
 
@@ -58,6 +59,32 @@ def _same(results: Sequence[SampleResult]) -> Mapping[str, float]:
     return {"pairs": len(same), "causal": sum(r.output["relation"] in CAUSAL for r in same)}
 
 
+def _updated(results: Sequence[SampleResult]) -> Mapping[str, float]:
+    """Precision of memory-update's local decisions other than to append, and their numbers.
+
+    To replace or pass over a statement is right if the label links the two and names no change: the
+    labels don't say which of two statements says more. A change or an end is right if it does. The
+    halves are of histories; the method's threshold was chosen on the development half.
+    """
+    scores: dict[str, float] = {}
+    for half in ("development", "rest"):
+        decided = [
+            (r.output["operation"], r.extra["label"])
+            for r in results
+            if r.extra["half"] == half and r.output["operation"] != Operation.APPEND
+        ]
+        right = sum(
+            label == Relation.CHANGED
+            if operation in (Operation.CHANGE, Operation.DELETE)
+            else label not in (NONE, Relation.CHANGED)
+            for operation, label in decided
+        )
+        scores[f"decisions, {half}"] = len(decided)
+        if decided:
+            scores[f"precision, {half}"] = right / len(decided)
+    return scores
+
+
 def _candidates(results: Sequence[SampleResult]) -> Mapping[str, float]:
     """Share of pairs whose older turn is within two turns of one of the first candidates."""
     ranks = [r.output["rank"] for r in results]
@@ -102,6 +129,7 @@ METRICS = {
     "link": LinkFigures("link", "relation", _linked),
     "relation": LinkFigures("relation", "relation", _related),
     "same": LinkFigures("same", "relation", _same),
+    "update": LinkFigures("update", "operation", _updated),
     "candidates": LinkFigures("candidates", "rank", _candidates),
     "edges": LinkFigures("edges", "memories", _edges),
     "graph": LinkFigures("graph", "memories", _graph),

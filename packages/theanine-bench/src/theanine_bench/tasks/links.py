@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from zlib import crc32
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from theanine.errors import BadInput
 from theanine.graph import Graph
 from theanine.importers import read_histories
 from theanine.llm.chat import Chat
+from theanine.methods.memory_update.local_decide import local_decide
 from theanine.methods.shared.pairs import Pair
 from theanine.methods.theanine.associates import spread
 from theanine.methods.theanine.relate import Scene, relate
@@ -46,7 +48,7 @@ from theanine_bench.samples import Group, Sample, Stage
 from theanine_bench.targets.target import ClientTarget, Output, TargetContext
 
 BENCH = "links"
-METRICS = ("link", "relation", "same", "candidates", "edges", "graph")
+METRICS = ("link", "relation", "same", "update", "candidates", "edges", "graph")
 SCOPE = Scope("bench links")
 """The scope of the model's calls about single pairs in the journal."""
 SAME = 0.8
@@ -192,6 +194,7 @@ def _extra(pair: LabeledPair) -> dict[str, Any]:
         "kind": "pair",
         "label": pair.label,
         "same": same,
+        "half": "rest" if crc32(pair.history.encode()) % 2 else "development",
         "older": _side(pair.older),
         "newer": _side(pair.newer),
     }
@@ -271,10 +274,10 @@ class LinkTarget(ClientTarget):
         scene = Scene(session=2, dated=dated, turns=[], dialogue=_no_turns, load=_no_turns)
         chat = self._chat.for_scope(SCOPE) if self._chat else None
         (judgement,) = await relate([pair], scene, mode="memory", chat=chat)
-        return Output(
-            made_by=judgement.made_by,
-            data={"relation": str(judgement.relation or NONE), "why": judgement.explanation},
-        )
+        data = {"relation": str(judgement.relation or NONE), "why": judgement.explanation}
+        if chat is None:
+            data["operation"] = str(local_decide(pair).operation)
+        return Output(made_by=judgement.made_by, data=data)
 
     async def _rank(self, user: str, older: str, newer: str) -> int | None:
         """Return the rank of the first candidate near the older turn; None if none is near."""

@@ -67,7 +67,8 @@ def links(
     """Measure the links between memories, drawn locally or by a language model.
 
     Of labeled pairs, each judged alone: precision and recall of a link, and of a relation other
-    than SameTopic; links as cause and effect between statements that say the same. Of the sets in
+    than SameTopic; links as cause and effect between statements that say the same; without a model,
+    also precision of memory-update's decisions, on two halves of the histories. Of the sets in
     FOLDER: whether a turn's candidates include the turn it follows from, the gold edges between
     sessions that are linked, links per memory, and the share of memories in the largest component.
     The bundled labels are used only without files of pairs; the local linker was fitted on them.
