@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
+from itertools import takewhile
 from typing import Any
 
 from theanine.testing.scripted import task_of
@@ -125,7 +126,8 @@ def _respond(blocks: Mapping[str, str]) -> str:
     remembered = blocks.get("remembered", "").strip().splitlines()
     if not remembered or remembered[0] == _NOTHING:
         return "Tell me more."
-    return f"I know: {remembered[0].removeprefix('- ')}"
+    further = takewhile(lambda line: not line.startswith("- "), remembered[1:])
+    return " ".join(["I know:", remembered[0].removeprefix("- "), *map(str.strip, further)])
 
 
 def _respond_reasoned(blocks: Mapping[str, str]) -> str:
