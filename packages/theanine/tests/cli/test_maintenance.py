@@ -87,3 +87,15 @@ def test_doctor_reports_problems(run: Terminal) -> None:
     assert ran.code == 1
     assert "names no model" in ran.out
     assert "theanine reembed" in ran.out
+
+
+def test_only_the_default_folder_is_made(
+    run: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    run.bare("add", "I'm vegan.", "--user", "ana")
+    assert (tmp_path / "data" / "theanine" / "memory.db").exists()
+    mistyped = Terminal(tmp_path / "typo" / "memory.db")
+    ran = mistyped("add", "I'm vegan.", "--user", "ana", fine=False)
+    assert (ran.code, "there is no folder" in ran.err) == (2, True)
+    assert not (tmp_path / "typo").exists()

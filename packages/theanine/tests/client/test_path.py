@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 import theanine
 from theanine import TheanineConfig
 from theanine.demo import HARBOUR, load_questions
-from theanine.errors import RememberingFailed
+from theanine.errors import BadInput, RememberingFailed
 from theanine.graph import Graph
 from theanine.importers import read_histories
 from theanine.methods.theanine.link import MOST_PROBABLE
@@ -40,6 +43,62 @@ def remembered(
             client.user("ana").log(history)
             client.user("ana").remember()
         return graph_of(client, "ana")
+
+
+def test_a_store_is_opened_by_its_path(tmp_path: Path) -> None:
+    with theanine.open(tmp_path / "m.db") as client:
+        client.user("ana").add("I'm vegan.")
+    assert (tmp_path / "m.db").exists()
+
+
+def test_a_users_words_are_shown_with_the_users_name(tmp_path: Path) -> None:
+    id_ = "7f9c24e8-3b12-4c0d-9a55-1f0e6a7b8c9d"
+    with theanine.open(tmp_path / "m.db") as client:
+        ana = client.user(id_, name="Ana")
+        ana.add("I'm vegan.")
+        with ana.session("thread-42") as live:
+            live.hear("I live in Lisbon.")
+            live.add([{"role": "user", "content": "I keep bees."}])
+            live.end()
+        ana.correct(ana.memories(search="bees")[0].id, "I keep wasps.")
+        assert {turn.speaker for turn in ana.turns()} == {"Ana"}
+        assert "\nAna: I'm vegan.\n" in ana.recall("Am I vegan?").text
+        assert (ana.name, client.user("bo").name) == ("Ana", "bo")
+        with pytest.raises(BadInput, match="the user's name is empty"):
+            client.user("ana", name=" ")
+
+
+FORK = """
+import os, sys, theanine
+from theanine.errors import StoreError
+client = theanine.open(sys.argv[1])
+ana = client.user("ana")
+ana.add("I'm vegan.")
+if os.fork() == 0:
+    for use in (client.users, lambda: ana.recall("Vegan?"), ana.session("k").messages):
+        try:
+            use()
+        except StoreError as error:
+            assert "open a client in each process" in str(error), error
+        else:
+            raise AssertionError(use)
+    if sys.argv[2] == "close":
+        client.close()
+    with theanine.open(sys.argv[1]) as own:
+        own.user("ana").add("I live in Lisbon.")
+    sys.exit(7)
+_, status = os.wait()
+assert os.waitstatus_to_exitcode(status) == 7, status
+assert len(ana.turns()) == 2
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["close", "leave open"])
+def test_a_client_from_before_a_fork_is_refused(tmp_path: Path, end: str) -> None:
+    program = [sys.executable, "-c", FORK, str(tmp_path / "m.db"), end]
+    subprocess.run(program, check=True, timeout=60)
 
 
 def test_recall_returns_heard_turns_with_their_source(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import event
 
 from support.forking import Python
-from theanine.errors import NotAStore, SettingsError, StoreError
+from theanine.errors import NotAStore, NotFound, SettingsError, StoreError
 from theanine.store import open_store
 from theanine.store.sql import schema, upgrade
 from theanine.store.sqlite import APPLICATION_ID, SqliteStore
@@ -67,7 +67,7 @@ def finish(process: Python) -> None:
 
 
 async def test_locations_name_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "new folder" / "memory.db"
+    path = tmp_path / "memory.db"
     for location in (str(path), f"sqlite:///{path}"):
         store = open_store(location)
         await store.open()
@@ -76,6 +76,13 @@ async def test_locations_name_a_file(tmp_path: Path) -> None:
         await store.close()
         await store.close()
     assert path.exists()
+
+
+async def test_a_missing_folder_is_named_and_not_made(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "typo" / "memory.db"))
+    with pytest.raises(NotFound, match=r"there is no folder .*typo for the store memory.db"):
+        await store.open()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no permission bits")
@@ -116,7 +123,7 @@ async def test_other_files_are_refused(tmp_path: Path) -> None:
             db.execute(statement)
         await refused(tmp_path / name, NotAStore, "another application's")
     inside = text / "memory.db"
-    with pytest.raises(StoreError, match="can't be used"):
+    with pytest.raises(NotFound, match=r"there is no folder .*notes.txt"):
         await SqliteStore(inside).open()
 
 

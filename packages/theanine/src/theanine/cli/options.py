@@ -410,6 +410,8 @@ def _open(options: OpenOptions, *, create: bool) -> Client:
             f"there is no store at {options.location}; create one with `theanine chat` or "
             "`theanine import`, or name another with --store"
         )
+    if str(options.location) == default_store():
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Client(client)
 
 

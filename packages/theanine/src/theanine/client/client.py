@@ -49,6 +49,7 @@ class AsyncClient(ScopedOperations):
         self,
         user: str,
         *,
+        name: str = "",
         agent: str = "default",
         tenant: str = "default",
         shared: Sequence[str] = (),
@@ -56,7 +57,10 @@ class AsyncClient(ScopedOperations):
         """Return the handle of one user.
 
         Args:
-            user: the person.
+            user: the person, by name or by the application's own id.
+            name: the name with which this user's words are logged, and then shown to a model; the
+                default is ``user``. Pass it where ``user`` is an id: each line of a recollection
+                begins with it.
             agent: the agent that talks with the person; agents share nothing by themselves.
             tenant: the customer whose data is isolated from all others'.
             shared: agents whose memory of this user is recalled from, too. Each part of a
@@ -67,7 +71,7 @@ class AsyncClient(ScopedOperations):
         if isinstance(shared, str):
             raise BadInput(f"shared must be a list of agents, such as [{shared!r}]")
         scopes = [Scope(user, other, tenant) for other in dict.fromkeys(shared) if other != agent]
-        return AsyncUserMemory(self._engine, Scope(user, agent, tenant), scopes)
+        return AsyncUserMemory(self._engine, Scope(user, agent, tenant), scopes, name)
 
     @property
     def location(self) -> str:

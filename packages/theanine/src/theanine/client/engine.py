@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from os import PathLike, fspath
 from random import Random
 from sys import maxsize
 from weakref import WeakValueDictionary
@@ -64,7 +65,8 @@ class Engine:
         self.streams: WeakValueDictionary[object, AsyncReplyStream] = WeakValueDictionary()
         self.clock = options.clock
         self.redact = redaction(options.redact)
-        self.store = open_store(location) if isinstance(location, str) else location
+        is_path = isinstance(location, str | PathLike)
+        self.store = open_store(fspath(location)) if is_path else location
         if isinstance(method, str):
             method = open_method(method, options.config)
         elif method and options.config is not None:

@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from datetime import date, datetime, time, timedelta
 from functools import wraps
 from inspect import cleandoc, signature
+from os import PathLike
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, cast, get_args
 
 from theanine.client.redaction import Redact
@@ -38,7 +39,7 @@ class OpenOptions:
     """Options of a client. Where a name is expected, an object of that kind will do as well.
 
     Args:
-        location: a file, created if missing.
+        location: a file, created if missing, in a folder that exists.
         method: the memory method, one of ``theanine.methods.registry.names()``. None is the
             store's default: the first that remembered there, or the one that a rebuild made the
             default; ``theanine`` for a new store.
@@ -70,10 +71,11 @@ class OpenOptions:
         on_remembered: called with the report of each session that was remembered in the background.
 
     Raises SettingsError for an unknown name and MissingExtra for an extra that isn't installed;
-    when the store is opened, NotAStore for a file that isn't a store.
+    when the store is opened, NotFound for a folder that doesn't exist and NotAStore for a file that
+    isn't a store.
     """
 
-    location: str | Store = "memory.db"
+    location: str | PathLike[str] | Store = "memory.db"
     _: KW_ONLY
     method: str | Method | None = None
     model: str | ChatModel = "local"
@@ -103,10 +105,13 @@ class OpenOptions:
                 f"remembering must be {', '.join(get_args(RememberWhen))}, not {self.remembering!r}"
             )
         for option, attribute in _ATTRIBUTES.items():
-            value = getattr(self, option)
+            value: object = getattr(self, option)
+            is_named = isinstance(value, str) or hasattr(value, attribute)
             optional = value is None and option == "memory_model"
-            if not (optional or isinstance(value, str) or hasattr(value, attribute)):
-                raise SettingsError(f"{option} must be a string, not {type(value).__name__}")
+            is_path = isinstance(value, PathLike) and option == "location"
+            if not (is_named or optional or is_path):
+                kind = type(cast("object", value)).__name__
+                raise SettingsError(f"{option} must be a string, not {kind}")
 
 
 _ATTRIBUTES = {"location": "location", "model": "name", "memory_model": "name", "embedder": "name"}

@@ -44,6 +44,7 @@ class RecordOperations:
 
     _engine: Engine
     scope: Scope
+    name: str
 
     # lists
 
@@ -161,7 +162,13 @@ class RecordOperations:
         text = redact(text) if redact else text
         [vector] = await embedder.embed([without_attribution(text)])
         return await self._engine.store.correct_memory(
-            self.scope, memory, text, vector, embedder=embedder.name, at=self._engine.clock()
+            self.scope,
+            memory,
+            text,
+            vector,
+            speaker=self.name,
+            embedder=embedder.name,
+            at=self._engine.clock(),
         )
 
     async def pin(self, memory: int) -> bool:

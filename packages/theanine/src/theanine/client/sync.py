@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import partial, wraps
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack, overload
@@ -20,6 +21,7 @@ from theanine.client.streaming import AsyncReplyStream
 from theanine.client.user import AsyncUserMemory, ScopedOperations
 from theanine.errors import StoreError
 from theanine.methods.base import Reply
+from theanine.store.processes import check_process
 from theanine.types import Scope
 
 P = ParamSpec("P")
@@ -208,6 +210,11 @@ class UserMemory(_Handle, _Operations):
         """The user, agent and tenant."""
         return self.inner.scope
 
+    @property
+    def name(self) -> str:
+        """The name with which this user's words are logged."""
+        return self.inner.name
+
     def session(
         self, key: str | None = None, *, speaker: str = "", window: int | None = WINDOW
     ) -> LiveSession:
@@ -244,6 +251,7 @@ class Client(_Operations):
 
     def __init__(self, inner: AsyncClient) -> None:
         self.inner = inner
+        self._process = os.getpid()
         running = start_blocking_portal("asyncio")
         self._portal: BlockingPortal | None = running.__enter__()
         try:
@@ -252,13 +260,14 @@ class Client(_Operations):
             running.__exit__(None, None, None)
             raise
         # Without this, a program that ends or drops the client without closing it would hang.
-        self._closing = finalize(self, _close, inner, self._portal, running)
+        self._closing = finalize(self, _close, self._process, inner, self._portal, running)
 
     @property
     def portal(self) -> BlockingPortal:
-        """The event loop. Raises StoreError once the client is closed."""
+        """The event loop. Raises StoreError once the client is closed, and after a fork."""
         if self._portal is None:
             raise StoreError(f"this client is closed; open {self.location} again")
+        check_process(self._process)
         return self._portal
 
     @property
@@ -279,6 +288,7 @@ class Client(_Operations):
         self,
         user: str,
         *,
+        name: str = "",
         agent: str = "default",
         tenant: str = "default",
         shared: Sequence[str] = (),
@@ -286,7 +296,10 @@ class Client(_Operations):
         """Return the handle of one user.
 
         Args:
-            user: the person.
+            user: the person, by name or by the application's own id.
+            name: the name with which this user's words are logged, and then shown to a model; the
+                default is ``user``. Pass it where ``user`` is an id: each line of a recollection
+                begins with it.
             agent: the agent that talks with the person; agents share nothing by themselves.
             tenant: the customer whose data is isolated from all others'.
             shared: agents whose memory of this user is recalled from, too. Each part of a
@@ -294,7 +307,8 @@ class Client(_Operations):
 
         Raises BadInput for a name that can't be stored.
         """
-        return UserMemory(self.inner.user(user, agent=agent, tenant=tenant, shared=shared), self)
+        inner = self.inner.user(user, name=name, agent=agent, tenant=tenant, shared=shared)
+        return UserMemory(inner, self)
 
     retention = _run(AsyncClient.retention)
     set_retention = _run(AsyncClient.set_retention)
@@ -317,10 +331,17 @@ class Client(_Operations):
 
 
 def _close(
-    inner: AsyncClient, portal: BlockingPortal, running: AbstractContextManager[BlockingPortal]
+    process: int,
+    inner: AsyncClient,
+    portal: BlockingPortal,
+    running: AbstractContextManager[BlockingPortal],
 ) -> None:
     try:
-        portal.call(inner.close)
+        if process == os.getpid():
+            portal.call(inner.close)
+        else:  # a fork has no thread of the event loop, which would never answer
+            with suppress(StopIteration):
+                portal.stop().send(None)
     finally:
         running.__exit__(None, None, None)
 

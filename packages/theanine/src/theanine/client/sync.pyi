@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from os import PathLike
 from typing import Any, Literal, Self, overload
 
 from anyio.from_thread import BlockingPortal
@@ -358,6 +359,10 @@ class UserMemory(_Handle, _Operations):
     def scope(self) -> Scope:
         """The user, agent and tenant."""
 
+    @property
+    def name(self) -> str:
+        """The name with which this user's words are logged."""
+
     def session(
         self, key: str | None = None, *, speaker: str = "", window: int | None = WINDOW
     ) -> LiveSession:
@@ -599,7 +604,7 @@ class Client(_Operations):
     def __init__(self, inner: AsyncClient) -> None: ...
     @property
     def portal(self) -> BlockingPortal:
-        """The event loop. Raises StoreError once the client is closed."""
+        """The event loop. Raises StoreError once the client is closed, and after a fork."""
 
     @property
     def is_open(self) -> bool:
@@ -633,6 +638,7 @@ class Client(_Operations):
         self,
         user: str,
         *,
+        name: str = "",
         agent: str = "default",
         tenant: str = "default",
         shared: Sequence[str] = (),
@@ -640,7 +646,10 @@ class Client(_Operations):
         """Return the handle of one user.
 
         Args:
-            user: the person.
+            user: the person, by name or by the application's own id.
+            name: the name with which this user's words are logged, and then shown to a model; the
+                default is ``user``. Pass it where ``user`` is an id: each line of a recollection
+                begins with it.
             agent: the agent that talks with the person; agents share nothing by themselves.
             tenant: the customer whose data is isolated from all others'.
             shared: agents whose memory of this user is recalled from, too. Each part of a
@@ -681,7 +690,7 @@ class Client(_Operations):
     def __exit__(self, *exception: object) -> None: ...
 
 def open(
-    location: str | Store = ...,
+    location: str | PathLike[str] | Store = ...,
     *,
     method: str | Method | None = ...,
     model: str | ChatModel = ...,
@@ -706,7 +715,7 @@ def open(
     """Open a store and return its client; use it as a context manager or ``close()`` it.
 
     Args:
-        location: a file, created if missing.
+        location: a file, created if missing, in a folder that exists.
         method: the memory method, one of ``theanine.methods.registry.names()``. None is the
             store's default: the first that remembered there, or the one that a rebuild made the
             default; ``theanine`` for a new store.
@@ -738,4 +747,5 @@ def open(
         on_remembered: called with the report of each session that was remembered in the background.
 
     Raises SettingsError for an unknown name and MissingExtra for an extra that isn't installed;
-    when the store is opened, NotAStore for a file that isn't a store."""
+    when the store is opened, NotFound for a folder that doesn't exist and NotAStore for a file that
+    isn't a store."""

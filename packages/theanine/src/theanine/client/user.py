@@ -19,7 +19,7 @@ from theanine.errors import BadInput
 from theanine.methods.base import Reply
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 from theanine.remembering.remember import Progress, RememberReport
-from theanine.store.validate import check_scope
+from theanine.store.validate import check_name, check_scope
 from theanine.store.values import CostLine, ForgetReport, Logged, Pending
 from theanine.types import (
     History,
@@ -147,11 +147,16 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
     A user who has no data yet is an empty memory: lists and recollections are empty.
     """
 
-    def __init__(self, engine: Engine, scope: Scope, shared: Sequence[Scope] = ()) -> None:
+    def __init__(
+        self, engine: Engine, scope: Scope, shared: Sequence[Scope] = (), name: str = ""
+    ) -> None:
         for each in (scope, *shared):
             check_scope(each)
+        if name:
+            check_name(name, "the user's name", "")
         super().__init__(engine, scope)
         self.scope, self.shared = scope, tuple(shared)
+        self.name = name or scope.user
 
     # the path: turn → log → session ends → remember; query → recall → reply
 
@@ -169,7 +174,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
 
         Raises BadInput for an empty key, SettingsError for a window below 1.
         """
-        speaker = speaker or self.scope.user
+        speaker = speaker or self.name
         return AsyncLiveSession(self._engine, self.scope, speaker, key, self.shared, window)
 
     async def add(
@@ -206,7 +211,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             BadInput: a message can't be read, or is earlier than the session's last one.
             RememberingFailed: the session was logged, but not remembered yet.
         """
-        live = AsyncLiveSession(self._engine, self.scope, speaker or self.scope.user, session)
+        live = AsyncLiveSession(self._engine, self.scope, speaker or self.name, session)
         if session is None:
             return await live.add_alone(messages, at=at, metadata=metadata)
         return await live.add(messages, resent=resent, at=at, metadata=metadata)
@@ -293,7 +298,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         if isinstance(dialogue, str):
             if not dialogue.strip():
                 raise BadInput("the question is empty")
-            dialogue = [Utterance(text=dialogue, speaker=self.scope.user, at=self._engine.clock())]
+            dialogue = [Utterance(text=dialogue, speaker=self.name, at=self._engine.clock())]
         if not isinstance(cast("object", dialogue), Sequence) or not all(
             isinstance(cast("object", turn), Utterance) for turn in dialogue
         ):

@@ -388,12 +388,20 @@ class Store(Protocol):
         ...
 
     async def correct_memory(
-        self, scope: Scope, memory: int, text: str, vector: Any, *, embedder: str, at: datetime
+        self,
+        scope: Scope,
+        memory: int,
+        text: str,
+        vector: Any,
+        *,
+        speaker: str = "",
+        embedder: str,
+        at: datetime,
     ) -> Memory:
         """Log a correction of a memory as the user's turn, and return the memory that it makes.
 
-        The old one is marked as corrected, and linked as changed. ``vector`` is the text's, of
-        shape ``(d,)`` and unit norm.
+        The turn is by ``speaker``, or by the scope's user. The old memory is marked as corrected,
+        and linked as changed. ``vector`` is the text's, of shape ``(d,)`` and unit norm.
 
         Raises:
             BadInput: the text is empty, or the memory was corrected before.

@@ -7,6 +7,8 @@ import secrets
 import socket
 from pathlib import Path
 
+from theanine.errors import StoreError
+
 _ZOMBIE = -1
 _SUFFIX = "/"
 
@@ -19,6 +21,15 @@ def process_holder() -> str:
     """
     pid = os.getpid()
     return f"{socket.gethostname()}:{pid}:{_start_time(pid) or 0}"
+
+
+def check_process(opened_by: int) -> None:
+    """Raise StoreError unless this is the process ``opened_by``: a fork shares no event loop."""
+    if opened_by != os.getpid():
+        raise StoreError(
+            "this client was opened by another process, before a fork; open a client in each "
+            "process, after it has started"
+        )
 
 
 def lease_holder() -> str:

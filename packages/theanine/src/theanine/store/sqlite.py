@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from anyio import to_thread
 from sqlalchemy import exc, pool
 
-from theanine.errors import NotAStore, SettingsError, StoreError
+from theanine.errors import NotAStore, NotFound, SettingsError, StoreError
 from theanine.store import residue_scan, sidecar_files
 from theanine.store.sql import erasure, upgrade
 from theanine.store.sql import schema as t
@@ -108,7 +108,10 @@ class SqliteStore(SqlStore):
         path, folder = self.path, self.path.parent
         if path.is_dir():
             raise NotAStore(f"{path} is a folder; name a file in it, such as {path / 'memory.db'}")
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.is_dir():
+            raise NotFound(
+                f"there is no folder {folder} for the store {path.name}; make it, or check the path"
+            )
         if not os.access(folder, os.W_OK | os.X_OK):
             raise StoreError(
                 f"the folder {folder} is not writable, and SQLite needs to write its log there; "
@@ -184,10 +187,12 @@ class SqliteStore(SqlStore):
 
     async def _read_quickly(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         # In WAL mode readers never wait, and a few rows take less time than a change of thread.
+        engine = self.engine
+
         def run() -> T:
             with self._quick_lock:
                 if self._quick_connection is None:
-                    self._quick_connection = self.engine.connect()
+                    self._quick_connection = engine.connect()
                 try:
                     self._quick_connection.exec_driver_sql("BEGIN")
                     return work(self._quick_connection, *args, **kwargs)
@@ -214,10 +219,11 @@ class SqliteStore(SqlStore):
         """Release all connections."""
         self._scope_versions.clear()
         self._data_version = None
-        with self._quick_lock:
-            if self._quick_connection is not None:
-                self._quick_connection.close()
-                self._quick_connection = None
+        if self._process == os.getpid():
+            with self._quick_lock:
+                if self._quick_connection is not None:
+                    self._quick_connection.close()
+        self._quick_connection = None
         await super().close()
 
     def _translate_error(self, error: Exception) -> Exception:

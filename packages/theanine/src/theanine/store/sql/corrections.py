@@ -48,12 +48,13 @@ def correct_memory(
     text: str,
     vector: Any,
     *,
+    speaker: str = "",
     embedder: str,
     at: datetime,
 ) -> Memory:
     """Log the correction as a turn in a session of its own, with the memory that it makes."""
     check_time(at, "the time of the correction")
-    utterance = Utterance(text=text, speaker=scope.user, at=at)
+    utterance = Utterance(text=text, speaker=speaker or scope.user, at=at)
     check_utterance(utterance)
     scope_id, old = _load_memory(db, scope, memory)
     marks = _load_marks(db, scope_id, memory)

@@ -6,6 +6,7 @@ never cancelled, so a cancelled call is either complete or has not begun.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -21,6 +22,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from theanine.errors import StoreError
+from theanine.store.processes import check_process
 from theanine.store.sql import (
     commit,
     corrections,
@@ -83,6 +85,7 @@ class SqlStore:
     def __init__(self, location: str) -> None:
         self._location = location
         self._engine: sa.Engine | None = None
+        self._process = 0
 
     # hooks for adapters
 
@@ -128,20 +131,22 @@ class SqlStore:
 
     @property
     def engine(self) -> sa.Engine:
-        """The open engine. Raises StoreError before ``open`` and after ``close``."""
+        """The open engine. Raises StoreError before ``open``, after ``close`` and after a fork."""
         if self._engine is None:
             raise StoreError(f"the store {self._location} is not open; open it first")
+        check_process(self._process)
         return self._engine
 
     async def open(self) -> None:
         """Open the store, creating or migrating it if needed."""
         if self._engine is None:
             self._engine = await anyio.to_thread.run_sync(self._run, self._connect)
+            self._process = os.getpid()
 
     async def close(self) -> None:
         """Release all connections."""
         engine, self._engine = self._engine, None
-        if engine is not None:
+        if engine is not None and self._process == os.getpid():  # else they are another's files
             await anyio.to_thread.run_sync(engine.dispose)
 
     def _run(self, work: Callable[[], T]) -> T:
