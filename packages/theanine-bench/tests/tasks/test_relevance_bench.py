@@ -80,6 +80,24 @@ def test_only_what_no_turn_mentions_counts_as_never_mentioned(data: Path) -> Non
     assert not any("{" in text for text in first)
 
 
+def test_joined_histories_keep_their_evidence_apart(data: Path) -> None:
+    [group] = relevance_task({"pairs": data}, joined=True).groups
+    logged = {
+        turn.key: turn.text
+        for stage in group.stages
+        for history in stage.histories
+        for transcript in history.transcripts
+        for turn in transcript.turns
+    }
+    own = [one for one in group.samples if one.extra["kind"] == "own"]
+    evidence = {one.dialogue[-1].text: logged[one.extra["gold"][0][1]] for one in own}
+    assert evidence["What does Cleo's daughter collect?"] == "My daughter collects lizards."
+    assert len(own) == 4
+    assert not any(one.extra["kind"] == OTHERS for one in group.samples)
+    asked = [one.dialogue[-1].text for one in group.samples if one.extra["kind"] == UNMENTIONED]
+    assert not any("umbrella" in text or "parrot" in text for text in asked)
+
+
 @pytest.mark.slow
 def test_the_command_shows_floors_and_calibration(
     run: Terminal, data: Path, tmp_path: Path
@@ -93,7 +111,7 @@ def test_the_command_shows_floors_and_calibration(
     assert all(0 <= relevance <= 1 for relevance, _ in parts)
     table = result_table(found)
     rows = {row[0]: row for row in table.rows}
-    assert table.columns[3] == f"empty at {TheanineConfig().min_relevance:g} (its own)"
+    assert table.columns[3] == f"empty at {TheanineConfig().min_relevance:.2g} (its own)"
     assert rows["pairs, own"][1:3] == ["4", ""]
     assert 0 <= float(rows["pairs, another's"][2]) <= 1
     assert "floor/calibration error" in found.summary["corpus"]

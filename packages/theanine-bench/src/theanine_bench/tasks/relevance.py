@@ -47,13 +47,16 @@ FLOORS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, *(n / 10 for n in
 """Floors of the table of the whole curve."""
 
 
-def relevance_task(data: Mapping[str, Path], limit: int | None = None) -> Task:
+def relevance_task(
+    data: Mapping[str, Path], limit: int | None = None, *, joined: bool = False
+) -> Task:
     """Return a task with a group for each history of some data sets, by name.
 
     The kinds of questions (``extra["kind"]``) are ``own``, with evidence in the history;
     ``another's`` and ``never mentioned``; and the categories that the set itself calls
     unanswerable. A sample's category is its data set and kind. ``limit`` is the most samples of a
-    data set, evenly spaced.
+    data set, evenly spaced. With ``joined``, all histories of a data set share one memory, which
+    shows how the floor does in a large one; it has no questions of another's.
 
     Raises BadInput if a data set has no question with usable evidence.
     """
@@ -62,6 +65,8 @@ def relevance_task(data: Mapping[str, Path], limit: int | None = None) -> Task:
         read = [group for group in read_qa(path) if group.samples]
         if not any(_is_own(sample) for group in read for sample in group.samples):
             raise BadInput("no question has evidence: nothing can be measured", str(path))
+        if joined:
+            read = [_join(read)]
         asked = [_ask(group, read, at, name) for at, group in enumerate(read)]
         groups += limit_samples(asked, limit)
     return Task(
@@ -72,6 +77,44 @@ def relevance_task(data: Mapping[str, Path], limit: int | None = None) -> Task:
         corpus_metrics=find_metrics(["floor"])[1],
         target=RelevanceTarget,
     )
+
+
+def _join(groups: Sequence[Group]) -> Group:
+    """Return one group with the histories and questions of all, told apart by their keys."""
+    histories: list[History] = []
+    samples: list[Sample] = []
+    for group in groups:
+        for stage in group.stages:
+            histories += [_prefix_keys(history, group.id) for history in stage.histories]
+        for sample in group.samples:
+            gold = [
+                (session and f"{group.id}/{session}", _prefix_key(key, group.id))
+                for session, key in sample.extra["gold"]
+            ]
+            samples.append(replace(sample, extra={**sample.extra, "gold": gold}))
+    stage = Stage(histories=tuple(histories), samples=tuple(samples))
+    dropped = sum((Counter(group.dropped) for group in groups), Counter[str]())
+    return Group(id="joined", stages=(stage,), dropped=dropped)
+
+
+def _prefix_keys(history: History, prefix: str) -> History:
+    transcripts = [
+        replace(
+            transcript,
+            key=f"{prefix}/{transcript.key}",
+            turns=[
+                replace(turn, key=turn.key and _prefix_key(turn.key, prefix))
+                for turn in transcript.turns
+            ],
+        )
+        for transcript in history.transcripts
+    ]
+    return replace(history, transcripts=tuple(transcripts))
+
+
+def _prefix_key(key: str, prefix: str) -> str:
+    """Return a turn's key with a prefix; a number in its session stays as it is."""
+    return key if key.startswith("#") else f"{prefix}/{key}"
 
 
 def _is_own(sample: Sample) -> bool:
@@ -214,7 +257,7 @@ def result_table(run: SavedRun) -> ResultTable:
     results = list(run.results.values())
     floors = held_out_floors(results)
     own_floor = max((r.output["own_floor"] for r in results if r.output), default=0.0)
-    columns = ["questions", "n", "AUC", f"empty at {own_floor:g} (its own)", "evidence lost"]
+    columns = ["questions", "n", "AUC", f"empty at {own_floor:.2g} (its own)", "evidence lost"]
     if floors:
         span = f"{min(floors.values()):.3f}–{max(floors.values()):.3f}"
         columns += [f"empty at {span} (held out)", "evidence lost"]

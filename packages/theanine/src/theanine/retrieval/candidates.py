@@ -204,6 +204,10 @@ class CandidateIndex:
         """Whether a candidate is a passage of the assistant's."""
         return bool(self._by_assistant.values[position])
 
+    def is_standing(self, position: int) -> bool:
+        """Whether a candidate states a lasting instruction or preference."""
+        return self._ranking.is_standing(position)
+
     @property
     def settings(self) -> str:
         """A text that identifies the settings on which :meth:`state` depends."""

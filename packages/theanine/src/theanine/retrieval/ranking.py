@@ -150,6 +150,10 @@ class Ranking:
         """The units' vectors, ``(n, d)``."""
         return self.dense.vectors
 
+    def is_standing(self, position: int) -> bool:
+        """Whether a unit states a lasting instruction or preference."""
+        return bool(self._standing.values[position])
+
     def extend(self, units: Sequence[Unit], vectors: Vectors) -> None:
         """Add units with their vectors, ``(n, d)``, unit norm."""
         self.dense.extend(np.asarray(vectors, np.float32))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import anyio
+import typer
 
 from theanine.cli.rendering import console, show_table
 from theanine_bench.cli.execution import exit_unless_complete, run_or_replay, show_rest
@@ -22,7 +25,14 @@ LEGEND = (
 
 
 @run_command
-def relevance(data: DataSetsArgument, *, options: RunOptions) -> None:
+def relevance(
+    data: DataSetsArgument,
+    joined: Annotated[
+        bool, typer.Option("--joined", help="Put all histories of a data set into one memory.")
+    ] = False,
+    *,
+    options: RunOptions,
+) -> None:
     """Measure whether a method knows that it knows nothing.
 
     Each memory is asked its own questions, those of another memory with the names replaced, and
@@ -33,8 +43,9 @@ def relevance(data: DataSetsArgument, *, options: RunOptions) -> None:
     \b
     theanine bench relevance locomo beam-100k --out runs/relevance
     theanine bench relevance locomo --limit 500 --budget 500
+    theanine bench relevance beam-100k --joined --out runs/large
     """
-    task = relevance_task(resolve_data(data), options.limit)
+    task = relevance_task(resolve_data(data), options.limit, joined=joined)
     outcome = run_or_replay(task, options, show=lambda _: None)
     if outcome is None:
         return

@@ -14,6 +14,8 @@ from datetime import datetime
 from functools import partial
 from itertools import pairwise
 
+import numpy as np
+
 from theanine.errors import UnusableReply
 from theanine.graph import Graph
 from theanine.llm.gather import gather
@@ -52,9 +54,13 @@ from theanine.types import (
 
 _log = logging.getLogger(__name__)
 
-CALIBRATED = 5_000
-"""Candidates of the largest memories on which relevance was checked; above, the default floor would
-leave questions empty that the memory answers, and is not applied."""
+CALIBRATED = 600
+"""Turns of a memory up to which the default floor of relevance holds as it is.
+
+Each further turn makes the evidence of a question less probable, so the floor falls in proportion.
+See docs/benchmarks/relevance.md."""
+WEAK = 0.001
+"""Share of the best candidate's relevance below which others are left out."""
 
 
 async def recall_from_log(
@@ -79,14 +85,19 @@ async def recall_from_log(
         ranked = await add_corrections(ranked, corrected, log, bounds)
     best = max((found.relevance for found in ranked), default=None)
     floor = options.min_relevance
-    if floor is None:  # "Where is it?" has no word by which to judge
-        judged = len(log) <= CALIBRATED and content_words(query)
-        floor = config.min_relevance if judged else 0.0
+    if floor is None:
+        floor = _default_floor(query, log, config)
     result = Recollection(query=query, best_relevance=best, min_relevance=floor)
     if best is None or best < floor:
         return result
     if options.min_relevance is not None:
         ranked = [found for found in ranked if found.relevance >= options.min_relevance]
+    else:  # what the user always wants holds whatever is asked
+        ranked = [
+            found
+            for found in ranked
+            if found.relevance >= WEAK * best or candidates.is_standing(found.position)
+        ]
     for memory in context.pinned:
         told = {own.position for own in await log.saying(memory)}
         ranked = [found for found in ranked if found.position not in told]
@@ -103,6 +114,14 @@ async def recall_from_log(
     if context.chat:  # a refined timeline can be longer than its lines
         parts = fit_parts(parts, budget)
     return replace(result, parts=tuple(sorted(parts, key=_part_order)))
+
+
+def _default_floor(query: str, log: LogIndex, config: TheanineConfig) -> float:
+    """Return the relevance that the best candidate must have in a memory of this size."""
+    if not content_words(query):  # "Where is it?" has no word by which to judge
+        return 0.0
+    turns = np.count_nonzero(np.diff(log.candidates.turns, prepend=0))
+    return config.min_relevance * CALIBRATED / max(turns, CALIBRATED)
 
 
 async def _rank(
