@@ -17,7 +17,7 @@ from theanine.importers import read_histories
 from theanine.methods.shared.memories import UTTERANCE
 from theanine.methods.summary_buffer.config import SummaryBufferConfig
 from theanine.methods.summary_buffer.method import SummaryBuffer
-from theanine.testing import ScriptedServer
+from theanine.testing import ScriptedServer, answer, by_step
 from theanine.tokenizer import count_tokens
 from theanine.types import STATEMENT, History, ImportedMemory, Transcript, Utterance
 
@@ -79,6 +79,20 @@ def test_every_turn_is_in_the_buffer_or_in_the_summary(tmp_path: Path) -> None:
             (4,),
             (5,),
         ]
+
+
+def test_a_careless_reply_removes_nothing(tmp_path: Path) -> None:
+    replies = iter([answer])
+    careless = by_step({"update-summary": '{"sentences": []}'})
+    with (
+        ScriptedServer(lambda request: next(replies, careless)(request)) as server,
+        opened(tmp_path, server, buffer=0) as agent,
+    ):
+        learn(agent, talk(0, facts(0, 10)))
+        before = live(agent, STATEMENT)
+        learn(agent, talk(1, ["Good morning"]))
+        assert len(before) == 10
+        assert live(agent, STATEMENT) == before
 
 
 @pytest.mark.parametrize(("unit", "buffer"), [("turns", 0), ("turns", 5), ("tokens", 60)])
