@@ -185,16 +185,29 @@ def test_mean_of_sessions_is_unweighted_and_needs_all_of_them() -> None:
     assert row.values == (pytest.approx(3.0), pytest.approx(3.0), None, None)
 
 
-def test_pairwise_runs_have_a_row() -> None:
-    [table] = load_tables(["theanine-g-eval-msc"])
-    settings, summary = a_run("nobody", bench="pairwise")
-    settings["config"]["settings"] = {"A": "mine", "B": "theirs"}
-    settings["metrics"] = ["specificity"]
-    summary["corpus"] = {"specificity/rate": 0.625}
-    row = row_of(table, (settings, summary))
-    assert (row.label, row.values) == ("ours: mine against theirs", (62.5, None, None))
-    assert insert_rows(table, [row])[-1] == row
-    assert missing_inputs(table, settings, summary)[0] == "Mem comes with --criteria memorability"
+def test_pairwise_runs_have_a_row_by_what_they_compare() -> None:
+    [table] = load_tables(["theanine-g-eval"])
+
+    def run(dataset: str, rate: float, opponent: str = "comedy") -> tuple[Any, Any]:
+        settings, summary = a_run("nobody", bench="pairwise", dataset=dataset)
+        settings["config"]["settings"] = {"A": f"mine-{dataset}", "B": "theirs"}
+        settings["metrics"] = ["specificity"]
+        summary["corpus"] = {"specificity/rate": rate}
+        configs = [RunConfig(method=name, model="m").record() for name in ("theanine", opponent)]
+        return settings, {**summary, "compared": configs}
+
+    row = row_of(table, run(MSC, 0.5), run(CC, 0.75))
+    assert (row.label, row.values) == (
+        "ours: theanine, m against comedy, m",
+        (62.5, None, None),
+    )
+    labels = [other.label for other in insert_rows(table, [row])]
+    assert labels[labels.index("COMEDY") + 1] == row.label
+    golden = row_of(table, *(run(name, 0.5, "golden responses") for name in (MSC, CC)))
+    assert insert_rows(table, [golden])[-2].label == "Golden Responses"
+    assert missing_inputs(table, *run(MSC, 0.5))[0] == "Mem comes with --criteria memorability"
+    [changed] = load_tables(["conditional-ablation-feedback"])  # its rows are the first run
+    assert not changed.opponents
 
 
 def test_the_command_prints_them(run: Terminal, tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ class Table:
         bench: our bench that measures the same; empty for none.
         category: of the samples, such as ``session 5``; empty for all.
         mean_of: categories whose unweighted mean every column is; empty for none.
+        opponents: whether the rows are what the first run of a pairwise comparison is compared
+            with; otherwise they are the first run.
         sets: names of its data sets; of several, every column is the unweighted mean.
     """
 
@@ -88,6 +90,7 @@ class Table:
     rows: tuple[Row, ...]
     mean_of: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
+    opponents: bool = False
 
 
 Run = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -117,7 +120,7 @@ def run_rows(table: Table, runs: Sequence[Run]) -> tuple[list[Row], list[str]]:
     rows: list[Row] = []
     hints: list[str] = []
     for own in _runs_by_row(table, runs, hints):
-        label = run_label(own[0][0])
+        label = run_label(*own[0])
         names = [summary["sets"][0] for _, summary in own]
         if len(table.sets) > 1 and (absent := [name for name in table.sets if name not in names]):
             hints.append(f"{label}: the row needs a run of {', '.join(absent)} as well")
@@ -141,11 +144,12 @@ def _runs_by_row(table: Table, runs: Sequence[Run], hints: list[str]) -> list[li
         sets = summary.get("sets", [])
         if len(sets) != 1:
             hints.append(
-                f"{run_label(settings)}: its data set is not known; the command that made the run "
-                "notes it"
+                f"{run_label(settings, summary)}: its data set is not known; the command that made "
+                "the run notes it"
             )
         elif sets[0] in table.sets:
-            key = [settings["bench"], settings["config"], settings.get("models")]
+            made_by = summary.get("compared") or settings["config"]
+            key = [settings["bench"], made_by, settings.get("models")]
             apart = [] if len(table.sets) > 1 else [len(by_row)]
             by_row.setdefault(json.dumps([key, apart]), []).append((settings, summary))
     return list(by_row.values())
@@ -154,18 +158,22 @@ def _runs_by_row(table: Table, runs: Sequence[Run], hints: list[str]) -> list[li
 def run_row(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]) -> Row:
     """Return a run's figures as one row. Columns that the run has no figure for are None."""
     config = settings["config"]
+    if compared := summary.get("compared"):
+        config = compared[1 if table.opponents else 0]
     values = tuple(_value(column, table, summary) for column in table.columns)
     method = canonical_method(config["method"], warn=False)
-    return Row(run_label(settings), method, values, _settings(method, config["settings"]))
+    return Row(run_label(settings, summary), method, values, _settings(method, config["settings"]))
 
 
-def run_label(settings: Mapping[str, Any]) -> str:
+def run_label(settings: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     """Return what tells a run's row from others: its method, all that was set, and its models."""
-    config = settings["config"]
-    if settings["bench"] == "pairwise":
-        return "ours: " + " against ".join(map(str, config["settings"].values()))
     if settings["bench"] == SCORE:
-        return f"scored: {config['method']}"
+        return f"scored: {settings['config']['method']}"
+    compared = summary.get("compared") or [settings["config"]]
+    return "ours: " + " against ".join(map(_describe, compared))
+
+
+def _describe(config: Mapping[str, Any]) -> str:
     given = [f"{name}={value}" for name, value in config["settings"].items()]
     if config["budget"] is not None:
         given.append(f"budget {config['budget']}")
@@ -177,9 +185,8 @@ def run_label(settings: Mapping[str, Any]) -> str:
     given += [f"model {name} {value}" for name, value in of_model.items()]
     if config["judge"] != LOCAL_MODEL:
         given.append(f"judged by {config['judge']}")
-    return f"ours: {config['method']}{' (' + ', '.join(given) + ')' if given else ''}, " + str(
-        config["model"]
-    )
+    settings = f" ({', '.join(given)})" if given else ""
+    return f"{config['method']}{settings}, {config['model']}"
 
 
 def _settings(method: str, given: Mapping[str, object]) -> Mapping[str, object]:
@@ -286,4 +293,5 @@ def _parse_table(entry: Mapping[str, Any]) -> Table:
         ),
         mean_of=tuple(entry.get("mean_of", ())),
         sets=tuple(entry["sets"]),
+        opponents=entry.get("opponents", False),
     )

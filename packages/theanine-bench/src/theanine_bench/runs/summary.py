@@ -31,7 +31,7 @@ async def summarize_folder(
 ) -> Summary:
     """Return the summary of a run of ``task``; ``stopped`` says why it ended early.
 
-    ``sets`` are the names of its data sets.
+    ``sets`` are the names of its data sets, ``compared`` the configurations of compared runs.
     """
     dropped: Counter[str] = Counter()
     for group in task.groups:
@@ -47,6 +47,8 @@ async def summarize_folder(
         dropped=dropped,
         stopped=stopped,
     )
+    if task.compared:
+        summary["compared"] = [dict(config) for config in task.compared]
     return summary | {"sets": sorted({group.dataset for group in task.groups if group.dataset})}
 
 

@@ -30,6 +30,7 @@ class Task:
         data: hash of the files that the samples were read from.
         target: makes the target; by default the client that the run's configuration describes.
         answered: results made elsewhere, by sample id; they are scored but not run again.
+        compared: the configurations of the runs whose answers are compared, for tables.
         uses_store: False for a target that keeps nothing in the run's store; the store is then
             only opened for the journal of a model.
     """
@@ -42,6 +43,7 @@ class Task:
     target: TargetFactory = ClientTarget
     answered: Mapping[str, SampleResult] = field(default_factory=dict[str, SampleResult])
     uses_store: bool = True
+    compared: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from theanine.errors import SettingsError
-from theanine_bench.config import SCORE
+from theanine_bench.config import SCORE, RunConfig
 from theanine_bench.judges.pairwise import FLIP, LETTERS, TIE, PairwiseMetric, find_criterion
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.saved_run import common_samples, run_names
@@ -27,11 +27,18 @@ COMPARED = ("qa", "responses", "teafarm", SCORE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A run that takes part: its name, its results by sample id, and its data set's name."""
+    """A run that takes part.
+
+    Attributes:
+        items: its results by sample id.
+        dataset: its data set's name.
+        config: its configuration, as saved with the run.
+    """
 
     name: str
     items: Mapping[str, SampleResult]
     dataset: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 GOLDEN = "golden responses"
@@ -49,12 +56,20 @@ def read_entries(folders: Sequence[Path], *, golden: bool = False) -> list[Entry
         raise SettingsError("name two runs or more to compare, or one with --golden")
     entries: list[Entry] = []
     for name, folder in zip(run_names(folders), map(RunFolder, folders), strict=True):
-        if (bench := folder.settings()["bench"]) not in COMPARED:
+        settings = folder.settings()
+        if (bench := settings["bench"]) not in COMPARED:
             raise SettingsError(
                 f"{folder.path} holds a run of {bench}; what {', '.join(COMPARED)} answered is "
                 "compared"
             )
-        entries.append(Entry(name=name, items=folder.results(), dataset=folder.dataset()))
+        entries.append(
+            Entry(
+                name=name,
+                items=folder.results(),
+                dataset=folder.dataset(),
+                config=settings["config"],
+            )
+        )
     if golden:
         entries.append(_golden_entry(entries[0]))
     return entries
@@ -69,7 +84,8 @@ def _golden_entry(entry: Entry) -> Entry:
     }
     if not items:
         raise SettingsError(f"the samples of {entry.name} have no references to compare with")
-    return replace(entry, name=GOLDEN, items=items)
+    config = RunConfig(method=GOLDEN).record()
+    return replace(entry, name=GOLDEN, items=items, config=config)
 
 
 def pairwise_task(
@@ -87,7 +103,7 @@ def pairwise_task(
     common, dropped = common_samples([entry.items for entry in entries])
     if not common:
         raise SettingsError(f"these runs have no sample in common: {', '.join(names)}")
-    return scoring_task(
+    task = scoring_task(
         BENCH,
         [_join(results, names) for results in common],
         comparisons,
@@ -96,6 +112,7 @@ def pairwise_task(
         limit=limit,
         dataset=entries[0].dataset if len({entry.dataset for entry in entries}) == 1 else "",
     )
+    return replace(task, compared=[entry.config for entry in entries])
 
 
 def _join(results: Sequence[SampleResult], names: Sequence[str]) -> SampleResult:
