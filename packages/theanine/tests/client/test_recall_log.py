@@ -253,7 +253,7 @@ def test_a_change_comes_with_what_it_was(client: theanine.Client) -> None:
     older, newer = (memory.turns(ids=[m.source_turns[0]])[0] for m in both(memory, link))
     for asked in (older, newer):
         recollection = memory.recall(asked.text, budget=300)
-        part = next(part for part in recollection.parts if "(this changed)" in part.text)
+        part = next(part for part in recollection.parts if "(changed to)" in part.text)
         assert part.timeline is not None
         assert link in part.timeline.links
         assert {older, newer} <= set(part.source_turns)

@@ -285,12 +285,12 @@ def test_one_new_statement_and_several_older_ones() -> None:
 
 def test_a_local_merge_joins_statements_with_their_dates() -> None:
     assert local_merge(Group((OLDER[0],), NEWER[0]), SESSION) == (
-        "8 May 2023: Ana lives in Faro. This changed: 22 May 2023: Ana moved to Porto."
+        "8 May 2023: Ana lives in Faro. Changed to: 22 May 2023: Ana moved to Porto."
     )
     quoted = replace(OLDER[0], text="Ana said: “I live in Faro.”", made_by="local")
     assert local_merge(Group((quoted, replace(OLDER[1], dated=False)), NEWER[0]), UNDATED) == (
-        "Ana said: “I live in Faro.” This changed: Ana has a sore throat. "
-        "This changed: Ana moved to Porto."
+        "Ana said: “I live in Faro.” Changed to: Ana has a sore throat. "
+        "Changed to: Ana moved to Porto."
     )
 
 

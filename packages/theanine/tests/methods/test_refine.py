@@ -51,8 +51,8 @@ async def test_the_model_is_given_the_chain_and_the_dialogue() -> None:
 
 async def test_local_joins_with_a_connective_for_each_relation() -> None:
     assert await refine(PATH, DIALOGUE, None) == (
-        "Ana said on 8 May 2023: “I love ships.” This changed: "
-        "Ana said on 15 May 2023: “I don't love ships.” The wish after that: "
+        "Ana said on 8 May 2023: “I love ships.” Changed to: "
+        "Ana said on 15 May 2023: “I don't love ships.” Wanted after that: "
         "22 May 2023: Ana booked a train."
     )
     undated = _timeline([SHIPS, FEAR, replace(TRAIN, dated=False)], Relation.CHANGED, Relation.WANT)
@@ -102,7 +102,7 @@ async def test_the_relevant_statements_of_a_long_path_keep_their_order() -> None
     assert text.count("Ana ") == MAX_LOCAL_STATEMENTS
     assert text.index("cruise") < text.index("town 4000")
     assert "Later:" in text  # across the gap
-    assert "This led to:" in text  # and between neighbours
+    assert "As a result:" in text  # and between neighbours
 
 
 WORDS = st.lists(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STATEMENT_LIMIT = 600
 """Maximum characters of a merged statement; the prompt asks for 60 words."""
 GROUPS_PER_CALL = 12
-CONNECTIVE = "This changed:"
+CONNECTIVE = "Changed to:"
 """What joins statements without a model."""
 
 

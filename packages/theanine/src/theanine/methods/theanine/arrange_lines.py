@@ -11,18 +11,9 @@ from types import MappingProxyType
 from theanine.graph import Graph
 from theanine.methods.theanine.adjust_ranking import linked_memories
 from theanine.methods.theanine.recall_lines import Line, heading_tokens, line_order, line_tokens
+from theanine.methods.theanine.relation_notes import RELATION_NOTES
 from theanine.tokenizer import count_tokens
 from theanine.types import Relation
-
-_RELATIONS = {
-    Relation.CHANGED: "this changed",
-    Relation.CAUSE: "this led to",
-    Relation.REASON: "the reason",
-    Relation.HINDERED_BY: "this stood in the way",
-    Relation.REACT: "the feeling after that",
-    Relation.WANT: "the wish after that",
-}
-"""How a line says what it has to do with the one before it in a timeline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +64,12 @@ def arrange_lines(lines: Sequence[Line], graph: Graph, budget: int | None) -> li
 
 @lru_cache(maxsize=len(Relation) + 1)
 def _relation_tokens(relation: Relation | None) -> int:
-    return count_tokens(f"({_RELATIONS[relation]}) ") if relation and relation in _RELATIONS else 0
+    return count_tokens(_note(relation))
+
+
+def _note(relation: Relation | None) -> str:
+    """Return what a line says of its relation to the one before it; empty for some."""
+    return f"({RELATION_NOTES[relation]}) " if relation in RELATION_NOTES else ""
 
 
 def _paths(lines: Sequence[Line], graph: Graph) -> list[dict[int, Line]]:
@@ -121,7 +117,5 @@ def format_lines(
         if line.day != day:
             result.append(f"-- {line.day}")
             day = line.day
-        relation = relations.get(line)
-        cause = f"({_RELATIONS[relation]}) " if relation and relation in _RELATIONS else ""
-        result.append(cause + line.text)
+        result.append(_note(relations.get(line)) + line.text)
     return "\n".join(result)

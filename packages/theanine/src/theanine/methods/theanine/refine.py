@@ -14,6 +14,7 @@ from theanine.methods.theanine.limit_statements import (
     SelectedStatement,
     select_statements,
 )
+from theanine.methods.theanine.relation_notes import RELATION_NOTES
 from theanine.text.formatting import format_day, format_dialogue, one_line
 from theanine.text.words import format_date
 from theanine.types import LOCAL_MODEL, Relation, Timeline, Utterance
@@ -31,14 +32,12 @@ WHOLE_TOKENS = 2_048
 """Tokens that bound an account without a length, as in the authors' program."""
 
 CONNECTIVES: dict[Relation | None, str] = {
-    Relation.CHANGED: "This changed:",
-    Relation.CAUSE: "This led to:",
-    Relation.REASON: "The reason:",
-    Relation.HINDERED_BY: "This stood in the way:",
-    Relation.REACT: "The feeling after that:",
-    Relation.WANT: "The wish after that:",
-    Relation.SAME_TOPIC: "On the same matter:",
-    None: "Later:",
+    relation: f"{words[0].upper()}{words[1:]}:"
+    for relation, words in {
+        **RELATION_NOTES,
+        Relation.SAME_TOPIC: "on the same matter",
+        None: "later",
+    }.items()
 }
 """The only words of a local account that are not from a memory."""
 
