@@ -753,6 +753,9 @@ def test_dates_are_those_of_the_users_time_zone(
         found = memory.recall("What is the boat called?")
         assert "10 March 2026" in found.text
         assert "9 March" not in found.text
+        memory.pin(memory.memories()[0].id)
+        assert "said on 10 March 2026" in memory.recall("What is the boat called?").parts[0].text
+        memory.unpin(memory.memories()[0].id)
         assert found.source_turns[0].at == late
         assert found.source_turns[0].at.tzinfo == ZoneInfo("Europe/Zagreb")
         question = "What is the boat called?"

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 
 from theanine.text.words import format_date
-from theanine.types import Turn
+from theanine.types import LOCAL_MODEL, Memory, Turn
 
 QUOTE_LIMIT = 400
 """Maximum characters of quoted words in one memory."""
+_DATED = re.compile(r"(?s)(.{1,200}? (?:said|shared) on )\d{1,2} [A-Z][a-z]+ \d{1,4}(: .+)")
 _ATTRIBUTED = re.compile(r"(?s).{1,200}? (?:said|shared)(?: on \d{1,2} [A-Z][a-z]+ \d{1,4})?: (.+)")
 
 
@@ -37,6 +38,14 @@ def without_attribution(text: str) -> str:
     """Return what an attributed quote quotes; any other text is returned unchanged."""
     match = _ATTRIBUTED.fullmatch(text)
     return match[1] if match else text
+
+
+def memory_text(memory: Memory) -> str:
+    """Return a memory's text; a quote names the day in the time zone that the user has now."""
+    if memory.made_by != LOCAL_MODEL or not memory.dated or len(memory.source_turns) != 1:
+        return memory.text
+    match = _DATED.fullmatch(memory.text)
+    return f"{match[1]}{format_date(memory.at)}{match[2]}" if match else memory.text
 
 
 def clip_quote(text: str) -> str:

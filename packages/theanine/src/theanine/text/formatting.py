@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from theanine.fences import list_items, one_line
+from theanine.text.attribution import memory_text
 from theanine.text.words import format_date
 from theanine.types import LOCAL_MODEL, Memory, Recollection, Turn, Utterance
 
@@ -60,7 +61,7 @@ def format_day(at: datetime, dated: bool) -> str:
 def format_memory(memory: Memory, limit: int | None = None) -> str:
     """Return ``(8 May 2023) statement`` on one line; local statements include their own date."""
     date = "" if memory.made_by == LOCAL_MODEL else format_day(memory.at, memory.dated)
-    return date + one_line(memory.text, limit)
+    return date + one_line(memory_text(memory), limit)
 
 
 def format_recollection(recollection: Recollection) -> str:

@@ -14,6 +14,7 @@ from theanine.llm.prompt import PromptTemplate, load_prompt
 from theanine.methods.base import Context, Reply, ReplyPrompt
 from theanine.methods.shared.chat_prompt import REPLY_TOKENS, RESPOND_CHAT, chat_messages
 from theanine.methods.shared.provenance import dialogue_sessions, source_sessions
+from theanine.text.attribution import memory_text
 from theanine.text.formatting import (
     format_day,
     format_dialogue,
@@ -236,7 +237,7 @@ def local_respond(dialogue: Sequence[Utterance], recollection: Recollection) -> 
 
 def _with_source(memory: Memory, part: Part) -> str:
     if memory.made_by == LOCAL_MODEL:
-        return memory.text  # already quotes the speaker with the date
+        return memory_text(memory)  # already quotes the speaker with the date
     source = next((turn for turn in part.source_turns if turn.id in memory.source_turns), None)
     date = format_date(memory.at) if memory.dated else ""
     quote = f"{source.speaker}: “{source.full_text.strip()}”" if source else ""

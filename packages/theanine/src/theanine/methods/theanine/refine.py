@@ -15,6 +15,7 @@ from theanine.methods.theanine.limit_statements import (
     select_statements,
 )
 from theanine.methods.theanine.relation_notes import RELATION_NOTES
+from theanine.text.attribution import memory_text
 from theanine.text.formatting import format_day, format_dialogue, one_line
 from theanine.text.words import format_date
 from theanine.types import LOCAL_MODEL, Relation, Timeline, Utterance
@@ -85,7 +86,7 @@ def local_refine(timeline: Timeline, dialogue: Sequence[Utterance]) -> str:
         if pieces:
             pieces.append(CONNECTIVES[statement.relation])
         memory = statement.memory
-        text = " ".join(memory.text.split())
+        text = " ".join(memory_text(memory).split())
         if text[-1:].isalnum():
             text += "."
         if memory.made_by != LOCAL_MODEL and memory.dated:  # a local memory includes its date
