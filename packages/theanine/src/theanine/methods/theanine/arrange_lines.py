@@ -69,7 +69,8 @@ def _relation_tokens(relation: Relation | None) -> int:
 
 def _note(relation: Relation | None) -> str:
     """Return what a line says of its relation to the one before it; empty for some."""
-    return f"({RELATION_NOTES[relation]}) " if relation in RELATION_NOTES else ""
+    words = RELATION_NOTES.get(relation) if relation else None
+    return f"({words}) " if words else ""
 
 
 def _paths(lines: Sequence[Line], graph: Graph) -> list[dict[int, Line]]:
