@@ -43,6 +43,7 @@ def test_outputs_of_theanines_authors_are_read(tmp_path: Path) -> None:
     assert result.recalled[0]["text"] == "B sails."
 
 
+@pytest.mark.slow
 def test_a_row_is_the_mean_of_both_sets(run: Terminal, tmp_path: Path) -> None:
     for name, answer in (("msc", "Yes, I do: daily. Really."), ("cc", "No.")):
         save(
