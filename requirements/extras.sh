@@ -1,8 +1,8 @@
 #!/bin/sh
 # Install into the environment $1 what the tests of the extras eval-neural, fastembed and
-# sentence-transformers need, the llmlingua package to compare with, and a small language model with its server, from the lock, and then
-# torch's build for the CPU. Fails where that can't be had: then the tests of what needs torch are
-# skipped.
+# sentence-transformers need, the llmlingua package to compare with, and a small language model with
+# its server, from the lock, and then torch's build for the CPU. Fails where that can't be had: then
+# the tests of what needs torch are skipped.
 set -eu
 torch=torch==2.13.0
 if [ "$1" = --torch ]; then
