@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from theanine.errors import UnusableReply
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.chat import ScopedChat
+from theanine.llm.limits import Limits
 from theanine.llm.parsing import InvalidReply, parse_reply
 from theanine.llm.prompt import PromptTemplate
 from theanine.types import Memory, Role, Turn
@@ -54,6 +55,7 @@ class Answering(ScopedChat):
         check: Callable[[T], str | None] | None = None,
         bounds: ReplyBounds | None = None,
         repairs: int | None = None,
+        limits: Limits | None = None,
         **values: str,
     ) -> T:
         """Return the next usable answer. Raises UnusableReply when they run out."""

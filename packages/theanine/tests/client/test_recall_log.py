@@ -11,7 +11,7 @@ import pytest
 
 import theanine
 from theanine.demo import HARBOUR
-from theanine.errors import SettingsError
+from theanine.errors import ModelError, ModelRejected, ModelUnavailable, SettingsError
 from theanine.importers import read_histories
 from theanine.llm.base import RawReply
 from theanine.testing import ScriptedModel, answer
@@ -289,14 +289,29 @@ def test_small_talk_before_a_subject_recalls(client: theanine.Client, words: str
     assert client.user("ana").recall(words)
 
 
-def test_a_timeline_is_recalled_as_it_is_where_the_model_gives_no_account(tmp_path: Path) -> None:
-    def write(prompt: str) -> str:
+@pytest.mark.parametrize(
+    ("reply", "calls", "note"),
+    [
+        ("<<<conversation\nana: What of the boat?", 1, "its text was unusable"),
+        ("Hello! How can I help you today?", 1, "its text was unusable"),
+        (ModelUnavailable("no connection"), 2, "ModelUnavailable"),
+        (ModelRejected("wrong key"), 1, "ModelRejected"),
+    ],
+)
+def test_a_timeline_is_recalled_as_it_is_where_the_model_gives_no_account(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    reply: str | ModelError,
+    calls: int,
+    note: str,
+) -> None:
+    def write(prompt: str) -> str | ModelError:
         if task_of(prompt) == "refine":
-            return "<<<conversation\nana: What of the boat?"
+            return reply
         return answer({"messages": [{"role": "user", "content": prompt}]})
 
-    model = ScriptedModel(write)
-    with theanine.open(str(tmp_path / "memory.db"), model=model) as client:
+    model, limits = ScriptedModel(write), theanine.Limits(first_wait=0.001)
+    with theanine.open(str(tmp_path / "memory.db"), model=model, limits=limits) as client:
         log(
             client,
             ("I bought a sailing boat in Rijeka.",),
@@ -304,10 +319,13 @@ def test_a_timeline_is_recalled_as_it_is_where_the_model_gives_no_account(tmp_pa
         )
         ana = client.user("ana")
         ana.remember()
-        (part,) = [part for part in ana.recall("What of the sailing boat?").parts if part.timeline]
+        recollection = ana.recall("What of the sailing boat?")
+    (part,) = [part for part in recollection.parts if part.timeline]
     assert part.made_by == "local"
     assert "bought a sailing boat" in part.text and "its engine died" in part.text
-    assert sum(task_of(prompt) == "refine" for prompt in model.prompts) == 1
+    assert sum(task_of(prompt) == "refine" for prompt in model.prompts) == calls
+    assert [text for text in recollection.notes if note in text]
+    assert note in caplog.text and "boat" not in caplog.text
 
 
 def test_a_cut_off_summary_is_used_and_noted(tmp_path: Path) -> None:

@@ -97,6 +97,12 @@ async def run_task(
     models = open_models(config)
     cost_limit = CostLimit(limits.max_cost)
     cost_limit.check(models.agent, models.memory, models.judge)
+    model_limits = Limits(concurrency=limits.concurrency).with_timeout(limits.timeout)
+    model_limits = replace(  # nobody waits for a recall
+        model_limits,
+        recall_retries=model_limits.retries,
+        recall_patience=model_limits.patience,
+    )
     settings = run_settings(task, config, models)
     folder = folder or default_folder(task.bench, config.method, settings)
     runner = Runner(
@@ -105,7 +111,7 @@ async def run_task(
         models=models,
         folder=folder,
         concurrency=limits.concurrency,
-        limits=Limits(concurrency=limits.concurrency).with_timeout(limits.timeout),
+        limits=model_limits,
         progress=progress,
         cost_limit=cost_limit,
     )

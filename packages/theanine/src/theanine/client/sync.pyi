@@ -416,6 +416,10 @@ class UserMemory(_Handle, _Operations):
     ) -> Recollection:
         """Return what matters for a question or a dialogue; empty if nothing is relevant.
 
+        With a model, the method ``theanine`` asks it for an account of each timeline, once or
+        twice within ``Limits.recall_patience``; where none comes, the timeline is returned as it
+        was said, and ``Recollection.notes`` says so. ``config={"refine": False}`` asks for none.
+
         Args:
             dialogue: a question by the user, or utterances, the latest last.
             options: what may be returned:
@@ -432,7 +436,7 @@ class UserMemory(_Handle, _Operations):
 
         Raises:
             BadInput: the question is empty.
-            ModelError: a model failed.
+            ModelError: the embedder failed, or a model that the method can't do without.
             SettingsError: an option is out of range, or the method has no relevance to compare."""
 
     def reply(

@@ -72,6 +72,11 @@ class JournalledCalls:
         """The model's full name."""
         return self._chat.model.name
 
+    @property
+    def limits(self) -> Limits:
+        """The limits of the model's calls."""
+        return self._chat.limits
+
     async def _epoch(self) -> int:
         if self.epoch is not None:
             return self.epoch

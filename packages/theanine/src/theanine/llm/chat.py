@@ -95,6 +95,7 @@ class ScopedChat(Conversation):
         check: Callable[[T], str | None] | None = None,
         bounds: ReplyBounds | None = None,
         repairs: int | None = None,
+        limits: Limits | None = None,
         **values: str,
     ) -> T:
         """Render the step's prompt, call the model, and return the reply as the step's type.
@@ -110,6 +111,7 @@ class ScopedChat(Conversation):
             check: returns an error message for a result that fits its type but is wrong, or None.
             bounds: bounds of this reply; None for the step's own.
             repairs: how often an unusable reply is returned; None for ``Limits.repairs``.
+            limits: limits on retries and time; None for those of the chat.
             values: the prompt's variables.
 
         Raises:
@@ -131,7 +133,7 @@ class ScopedChat(Conversation):
             keys.append(request.key)
             entry = await self._find_entry(request.key)
             if entry is None:
-                entry = await self._send(request)
+                entry = await self._send(request, limits)
                 calls += 1
             else:
                 self.usage += Usage(replayed=1)

@@ -33,9 +33,12 @@ class Limits:
         timeout: seconds to wait for one reply.
         retries: how often a call that brought no reply is repeated.
         reply_retries: the same for the next message of a conversation, for which somebody waits.
+        recall_retries: the same for a call during a recall, which returns what it found as it is
+            where the model gives nothing.
         first_wait: upper bound of the first pause between attempts in seconds; doubles each time.
         max_wait: longest pause in seconds, even if the provider asks for a longer one.
         patience: seconds for one call, including its retries and pauses.
+        recall_patience: the same for a call during a recall.
         repairs: how often an unusable reply is returned to the model with a description of its
             error.
         tokens_per_call: tokens of one prompt.
@@ -49,9 +52,11 @@ class Limits:
     timeout: float = 60.0
     retries: int = 4
     reply_retries: int = 1
+    recall_retries: int = 1
     first_wait: float = 1.0
     max_wait: float = 60.0
     patience: float = 300.0
+    recall_patience: float = 20.0
     repairs: int = 2
     tokens_per_call: int | None = None
     tokens_per_session: int | None = None
@@ -63,7 +68,18 @@ class Limits:
         """Return the limits with this timeout, None for their own, and patience for two of it."""
         if timeout is None:
             return self
-        return replace(self, timeout=timeout, patience=max(self.patience, 2 * timeout))
+        return replace(
+            self,
+            timeout=timeout,
+            patience=max(self.patience, 2 * timeout),
+            recall_patience=max(self.recall_patience, timeout),
+        )
+
+    @property
+    def for_recall(self) -> Limits:
+        """The limits of a call during a recall."""
+        patience = min(self.patience, self.recall_patience)
+        return replace(self, retries=self.recall_retries, patience=patience)
 
 
 class CostLimits:

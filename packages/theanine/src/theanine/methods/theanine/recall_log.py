@@ -7,7 +7,6 @@ else is grouped by session and day. All of it shares one token budget.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -16,11 +15,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from theanine.errors import UnusableReply
 from theanine.graph import Graph
 from theanine.llm.gather import gather
 from theanine.methods.base import Context
 from theanine.methods.shared.recall import build_query, fit_parts, query_text
+from theanine.methods.theanine.accounts import TimelineAccounts
 from theanine.methods.theanine.adjust_ranking import with_changes, without_echoes
 from theanine.methods.theanine.arrange_lines import (
     LineGroup,
@@ -35,7 +34,6 @@ from theanine.methods.theanine.corrections import (
     find_corrected,
 )
 from theanine.methods.theanine.recall_lines import Line, add_memories, select_lines
-from theanine.methods.theanine.refine import refine
 from theanine.retrieval.candidates import RankedCandidate, embedded_text
 from theanine.retrieval.lexical import content_words
 from theanine.retrieval.log_index import LogIndex
@@ -51,8 +49,6 @@ from theanine.types import (
     Turn,
     Utterance,
 )
-
-_log = logging.getLogger(__name__)
 
 CALIBRATED = 600
 """Turns of a memory up to which the default floor of relevance holds as it is.
@@ -107,13 +103,17 @@ async def recall_from_log(
     await add_memories(lines, log, bounds)
     graph = bounds.graph if config.timelines else Graph()
     groups = arrange_lines(lines, graph, budget)
-    calls = [partial(_part, group, graph, dialogue, log, context, config) for group in groups]
+    accounts = None
+    if context.chat and config.refine:
+        accounts = TimelineAccounts(context.chat, dialogue, whole=config.whole)
+    calls = [partial(_part, group, graph, log, accounts) for group in groups]
     # Tasks cost time and only a model call has something to wait for.
     parts = await gather(calls) if context.chat else [await call() for call in calls]
     parts.sort(key=lambda part: -part.score)
     if context.chat:  # a refined timeline can be longer than its lines
         parts = fit_parts(parts, budget)
-    return replace(result, parts=tuple(sorted(parts, key=_part_order)))
+    notes_of_recall = accounts.notes if accounts else ()
+    return replace(result, parts=tuple(sorted(parts, key=_part_order)), notes=notes_of_recall)
 
 
 def _default_floor(query: str, log: LogIndex, config: TheanineConfig) -> float:
@@ -170,37 +170,25 @@ async def _reranked(
 
 
 async def _part(
-    group: LineGroup,
-    graph: Graph,
-    dialogue: Sequence[Utterance],
-    log: LogIndex,
-    context: Context,
-    config: TheanineConfig,
+    group: LineGroup, graph: Graph, log: LogIndex, accounts: TimelineAccounts | None
 ) -> Part:
-    """Return a group of lines as a part; a model, if there is one, refines what is linked.
-
-    The lines as they are say the same, so they take the place of an unusable account at once.
-    """
+    """Return a group of lines as a part; what is linked as a model's account, if there is one."""
     lines, path = group.lines, group.path
     memories = {memory.id: memory for line in lines for memory in line.memories}
-    chat = context.chat if path and config.refine else None
-    timeline = None
+    timeline = account = None
     if path:
         timeline = Timeline(
             memories=tuple(memories[memory] for memory in path),
             links=tuple(graph.links[pair] for pair in pairwise(path)),
             retrieved=max(path, key=lambda memory: path[memory].score),
         )
-    text = format_lines(lines, path_relations(path, graph))
-    if chat and timeline:
+        account = await accounts.write(timeline) if accounts else None
+    if account:
         linked = set(path.values())
         others = format_lines([line for line in lines if line not in linked])
-        try:
-            refined = await refine(timeline, dialogue, chat, whole=config.whole, repairs=0)
-            text = "\n".join(filter(None, [refined, others]))
-        except UnusableReply:
-            _log.warning("%s gave no usable account of a timeline: recalled as it is", chat.model)
-            chat = None
+        text = "\n".join(filter(None, [account, others]))
+    else:
+        text = format_lines(lines, path_relations(path, graph))
     on_path = {memory: memories[memory] for memory in path}
     return Part(
         text=text,
@@ -209,7 +197,7 @@ async def _part(
         timeline=timeline,
         score=max(line.score for line in lines),
         relevance=max(line.relevance for line in lines),
-        made_by=chat.model if chat else LOCAL_MODEL,
+        made_by=accounts.model if account and accounts else LOCAL_MODEL,
     )
 
 

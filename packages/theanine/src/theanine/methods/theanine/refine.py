@@ -22,6 +22,7 @@ from theanine.types import LOCAL_MODEL, Relation, Timeline, Utterance
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
+    from theanine.llm.limits import Limits
 
 REFINE = load_prompt("theanine.methods.theanine", "refine", 1, str)
 REFINE_WHOLE = load_prompt("theanine.methods.theanine", "refine", 2, str)
@@ -50,12 +51,13 @@ async def refine(
     *,
     whole: bool = False,
     repairs: int | None = None,
+    limits: Limits | None = None,
 ) -> str:
     """Return one account of the timeline, without what is redundant for the dialogue.
 
     The model is shown the ``whole`` timeline and asked for no length, or its selected statements.
-    Without a model, :func:`local_refine` is used. ``repairs`` as in :meth:`ScopedChat.ask`. Raises
-    ModelError when the model fails or its account is empty.
+    Without a model, :func:`local_refine` is used. ``repairs`` and ``limits`` as in
+    :meth:`ScopedChat.ask`. Raises ModelError when the model fails or its account is empty.
     """
     if chat is None:
         return local_refine(timeline, dialogue)
@@ -71,6 +73,7 @@ async def refine(
         step,
         bounds=ReplyBounds(tokens),
         repairs=repairs,
+        limits=limits,
         source_sessions={memory.session for memory in timeline.memories}
         | dialogue_sessions(dialogue),
         chain="\n".join(_chain(statements)),
