@@ -29,7 +29,7 @@ class TheanineConfig(RecallConfig):
         timelines: False leaves links out of a recall from the log (ablation).
         budget: maximum tokens of the recollection (bundled tokenizer); None sets no limit.
         min_relevance: relevance that the best candidate in the log must have, 0 to 1; otherwise
-            nothing is recalled. It falls in proportion in logs of more than 600 turns, where each
+            nothing is recalled. It falls in proportion in logs of more than 700 turns, where each
             candidate is less probable.
         retrieved: number of memories retrieved before a reply (k), also with a token budget.
         retrieval: ``dense`` ranks by cosine, ``hybrid`` by all evidence of

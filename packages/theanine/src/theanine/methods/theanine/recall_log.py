@@ -50,7 +50,7 @@ from theanine.types import (
     Utterance,
 )
 
-CALIBRATED = 600
+CALIBRATED = 700
 """Turns of a memory up to which the default floor of relevance holds as it is.
 
 Each further turn makes the evidence of a question less probable, so the floor falls in proportion.
