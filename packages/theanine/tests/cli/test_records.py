@@ -12,6 +12,7 @@ import pytest
 from support.history_samples import line, save
 from support.running import Ran, Terminal
 from theanine.cli.options import ModelOptions
+from theanine.cli.rendering import MAX_TURN_LINES, console
 from theanine.llm.limits import Limits
 
 ANA = ("--user", "ana")
@@ -72,7 +73,90 @@ def test_search_gives_the_best_first(ana: Terminal):
     limited = ana("search", "Where does Ana live?", *ANA, "--limit", "1", "--json").json
     assert limited == hits[:1]
     only = rows(ana("search", "Where does Ana live?", *ANA, "--where", "channel=web", "--csv"))
-    assert [row["turn"] for row in only] == ["2"]
+    assert [row["id"] for row in only] == ["2"]
+
+
+def test_search_and_log_name_things_alike(ana: Terminal):
+    [hit] = ana("search", "Where does Ana live?", *ANA, "--limit", "1", "--json").json
+    [turn] = ana("log", *ANA, "--search", "Rijeka", "--json").json
+    assert {name: hit[name] for name in turn} == turn
+    assert hit.keys() - turn.keys() == {"relevance"}
+
+
+def test_a_turn_is_shown_as_it_was(
+    run: Terminal, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+):
+    text = "\n".join(["def boat():", *(f"    return {n}" for n in range(40))])
+    run("add", text, *ANA)
+    assert run("log", *ANA, "--turn", "1").out == f"{text}\n"
+    shown = run("log", *ANA).out.splitlines()
+    assert shown[0].endswith("ana: def boat():")
+    assert shown[1:] == [f"           return {n}" for n in range(40)]
+    assert run("log", *ANA, "--turn", "2", fine=False).code == 2
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    console.cache_clear()
+    request.addfinalizer(console.cache_clear)
+    terminal = run("log", *ANA).out.splitlines()
+    assert len(terminal) == MAX_TURN_LINES + 1
+    assert terminal[-1].strip() == "… (all of it: --turn 1)"
+
+
+def test_sessions_are_found_and_listed_by_their_titles(run: Terminal, tmp_path: Path):
+    mapping = {
+        "a": {
+            "parent": None,
+            "message": {
+                "author": {"role": "user"},
+                "create_time": 1715169600,
+                "content": {"content_type": "text", "parts": ["I hate hills."]},
+            },
+        }
+    }
+    talk = {"id": 60 * "x", "title": "Three days in Porto", "mapping": mapping, "current_node": "a"}
+    run("import", str(save(tmp_path, "conversations.json", [talk])), *ANA)
+    listed = run("sessions").out
+    assert "title" in listed
+    assert "Three days in Porto" in listed
+    assert 60 * "x" in listed
+    assert len(run("sessions", "--search", "porto HILLS", "--json").json["ana"]) == 1
+    assert run("sessions", "--search", "porto lakes", "--json").json == {"ana": []}
+
+
+def test_tables_for_other_programs_have_no_padding_at_the_end(ana: Terminal):
+    for command in ("search live", "memories", "sessions"):
+        user = () if command == "sessions" else ANA
+        lines = ana(*command.split(), *user).out.splitlines()
+        assert lines == [line.rstrip() for line in lines]
+
+
+def test_times_in_words(ana: Terminal):
+    for option, words, found in (
+        ("--since", "last week", 3),
+        ("--since", "vor 3 Tagen", 3),
+        ("--since", "2 May 2024", 3),
+        ("--until", "last week", 0),
+        ("--until", "May 2024", 0),
+    ):
+        assert len(ana("log", *ANA, option, words, "--json").json) == found, words
+
+
+def test_a_sentence_is_no_time(ana: Terminal):
+    ran = ana("log", *ANA, "--since", "the day I met Bo last week in Porto", fine=False)
+    assert (ran.code, "is not a date; write it as" in ran.err) == (2, True)
+
+
+def test_recall_shows_the_most_relevant_part_first(run: Terminal, tmp_path: Path):
+    days = {"08": "I bought a red Skoda.", "09": "My car is at the garage.", "10": "I like cars."}
+    lines = [line(text=text, at=f"2024-05-{day}T12:00:00Z") for day, text in days.items()]
+    file = save(tmp_path, "talk.jsonl", "".join(lines))
+    run("import", str(file), *ANA)
+    question = ("What is at the garage?", *ANA)
+    parts = run("recall", *question, "--json").json["parts"]
+    shown = [x.split() for x in run("recall", *question).out.splitlines() if "relevance" in x]
+    assert [float(words[1]) for words in shown] == sorted(
+        (round(part["relevance"], 2) for part in parts), reverse=True
+    )
+    assert "garage" in run("recall", *question).out.split("relevance")[1]
 
 
 def test_a_correction_replaces_a_memory(ana: Terminal):

@@ -88,7 +88,7 @@ def test_mistakes(ana: Terminal, tmp_path: Path) -> None:
         ["recall", "Who?", "--user", "ana"],
         ["recall", "Is Ana allergic to hazelnuts?", "--user", "ana", "--budget", "1"],
         ["recall", "Who?", "--user", "ana", "--set", "retrieved"],
-        ["recall", "Who?", "--user", "ana", "--since", "March"],
+        ["recall", "Who?", "--user", "ana", "--since", "Marchtember"],
         ["recall", "Who?", "--user", "ana", "--as-of", "2024-03-01T18:00"],
         ["recall", "Who?", "--user", "ana", "--as-of", "2001-01-01"],
         ["recall", "Who?", "--user", "ana", "--min-relevance", "0.999"],

@@ -92,8 +92,8 @@ def _show_memories(
     columns: list[tuple[str, Callable[[Memory], object]]] = [
         ("", lambda memory: memory.id),
         ("date", format_date),
-        ("memory", lambda memory: memory.text),
         ("turns", lambda memory: ", ".join(map(str, memory.source_turns))),
+        ("memory", lambda memory: memory.text),
     ]
     if len({memory.kind for memory in memories}) > 1:
         columns.insert(2, ("kind", lambda memory: memory.kind))
@@ -129,7 +129,7 @@ def _with_mark(
 
 @expand_options
 def sessions(
-    options: StoreOptions, listing: ListOptions, output: FormatOptions, users: UsersOptions
+    users: UsersOptions, options: StoreOptions, listing: ListOptions, output: FormatOptions
 ) -> None:
     """List sessions and whether they are remembered.
 
@@ -148,15 +148,17 @@ def sessions(
     if output.as_csv:
         show_csv([{"user": name, **to_json(each)} for name, own in by_user.items() for each in own])
         return
+    listed = [(name, session) for name, sessions in by_user.items() for session in sessions]
+    has_titles = any(session.metadata.get("title") for _, session in listed)
     show_table(
-        ["user", "", "date", "turns", "state", "key"],
+        ["user", "", "date", "turns", "state", *(["title"] if has_titles else []), "key"],
         (
             [
-                *(name, session.id, format_date(session)),
-                *(session.turn_count, _state(session), session.thread or session.key),
+                *(name, session.id, format_date(session), session.turn_count, _state(session)),
+                *([session.metadata.get("title", "")] if has_titles else []),
+                session.thread or session.key,
             ]
-            for name, sessions in by_user.items()
-            for session in sessions
+            for name, session in listed
         ),
     )
 
@@ -220,7 +222,7 @@ def _write_page(file: Path, stored: UserMemory, memories: Sequence[Memory]) -> N
 
 
 @expand_options
-def cost(output: FormatOptions, users: UsersOptions, store: StoreOption = "") -> None:
+def cost(users: UsersOptions, output: FormatOptions, store: StoreOption = "") -> None:
     """Show the language model's calls, tokens and cost.
 
     \b

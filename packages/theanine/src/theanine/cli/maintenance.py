@@ -30,9 +30,9 @@ from theanine.remembering.remember import RememberReport
 
 @expand_options
 def remember(
+    users: UsersOptions,
     options: RememberOptions,
     output: FormatOptions,
-    users: UsersOptions,
     elsewhere: Annotated[
         bool,
         typer.Option(

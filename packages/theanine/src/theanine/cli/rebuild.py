@@ -15,9 +15,9 @@ from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 
 @expand_options
 def rebuild(
+    users: UsersOptions,
     options: RememberOptions,
     output: FormatOptions,
-    users: UsersOptions,
     instead: Annotated[
         bool,
         typer.Option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import astuple, dataclass, fields
 from typing import Annotated
 
 import typer
@@ -20,12 +19,13 @@ from theanine.cli.options import (
     open_client,
     parse_settings,
 )
-from theanine.cli.output import FormatOptions, show_json
-from theanine.cli.rendering import console, format_date, show_table
+from theanine.cli.output import FormatOptions, show_json, to_json
+from theanine.cli.rendering import format_date, show_table, show_turn
 from theanine.cli.selection import ListOptions, TimeOptions, WhereOption, parse_where
 from theanine.cli.text import visible
 from theanine.client.options import RecallArguments
-from theanine.errors import BadInput
+from theanine.errors import BadInput, NotFound
+from theanine.fences import one_line
 from theanine.types import Turn
 
 PAGE = 20
@@ -35,17 +35,6 @@ HITS = 10
 SEARCH_BUDGET = 8_000
 """Tokens of what ``search`` looks for; the number of parts is the real bound."""
 STANDARD_INPUT = "-"
-
-
-@dataclass(frozen=True)
-class SearchHit:
-    """A turn that ``search`` found, with the relevance of the part that quotes it."""
-
-    turn: int
-    relevance: float | None
-    date: str
-    speaker: str
-    text: str
 
 
 MemoryNumber = Annotated[int, typer.Argument(metavar="MEMORY", help="Number of the memory.")]
@@ -106,32 +95,38 @@ def log(
     session: Annotated[
         int | None, typer.Option(metavar="N", help="Only this session's turns.")
     ] = None,
+    turn: Annotated[
+        int | None, typer.Option(metavar="N", help="Only the text of this turn, as it was.")
+    ] = None,
 ) -> None:
     """List what was said, the latest last.
 
-    Shows the last 20 turns, or as many as --limit; --before N shows those before turn N.
+    Shows the last 20 turns, or as many as --limit; --before N shows those before turn N. A terminal
+    shows the beginnings of long turns; --turn N shows all of one.
 
     \b
     theanine log --user ana
-    theanine log --user ana --search "lake house" --since 2026-01-01
+    theanine log --user ana --turn 12
+    theanine log --user ana --search "lake house" --since "last week"
     theanine log --user ana --limit 100 --csv > log.csv
     """
     arguments = listing.arguments(default_limit=PAGE)
     with options.open() as client:
-        turns = known_user(client, user).turns(session=session, **arguments)[::-1]
+        memory = known_user(client, user)
+        if turn is None:
+            turns = memory.turns(session=session, **arguments)[::-1]
+        elif not (turns := memory.turns(ids=[turn])):
+            raise NotFound(f"{user} has no turn {turn}; `theanine log` lists them")
     if output:
         output.show(turns)
         return
-    for turn in turns:
-        _print_turn(turn)
+    if turn is not None:
+        print(visible(turns[0].full_text))
+        return
+    for each in turns:
+        show_turn(each)
     if len(turns) == arguments.get("limit") and turns[0].id > 1:
         print(f"Earlier turns: --before {turns[0].id}", file=sys.stderr)
-
-
-def _print_turn(turn: Turn) -> None:
-    date = f"{format_date(turn)}, " if turn.dated else ""
-    line = f"{turn.id:>5}  {date}{turn.speaker}: {' '.join(turn.full_text.split())}"
-    console().print(line, markup=False)
 
 
 @expand_options
@@ -161,17 +156,22 @@ def search(
             "where": parse_where(where or []),
         }
         found = memory.recall(words, **arguments)
-    hits: dict[int, SearchHit] = {}
+    hits: dict[int, tuple[Turn, float | None]] = {}
     for part in sorted(found.parts, key=lambda part: -(part.relevance or 0)):
         for turn in part.source_turns:
             relevance = None if part.relevance is None else round(part.relevance, 2)
-            hit = SearchHit(turn.id, relevance, format_date(turn), turn.speaker, turn.full_text)
-            hits.setdefault(turn.id, hit)
+            hits.setdefault(turn.id, (turn, relevance))
     best = list(hits.values())[:limit]  # a part can have several turns
     if output:
-        output.show(best)
+        output.show([{**to_json(turn), "relevance": relevance} for turn, relevance in best])
     elif best:
-        show_table([field.name for field in fields(SearchHit)], [astuple(hit) for hit in best])
+        show_table(
+            ["", "relevance", "date", "speaker", "text"],
+            (
+                [turn.id, relevance, format_date(turn), turn.speaker, one_line(turn.full_text)]
+                for turn, relevance in best
+            ),
+        )
     else:
         print("Nothing was found.")
 

@@ -14,10 +14,14 @@ from rich.text import Text
 
 from theanine.cli.text import pluralize as pluralize
 from theanine.cli.text import visible as visible
+from theanine.text.words import format_date as long_date
 from theanine.types import Link, Memory, Recollection, Session, Timeline, Turn
 
 MAX_SOURCE_CHARACTERS = 160
 """Characters of a source turn that are shown; ``--json`` has all of it."""
+
+MAX_TURN_LINES, MAX_TURN_CHARACTERS = 8, 600
+"""Of a turn that ``log`` shows on a terminal."""
 
 
 class _SafeConsole(Console):
@@ -84,7 +88,7 @@ def _show_tree(node: _Node, level: int, mark: str) -> None:
         line = Text(f"{mark} ", "dim")
         if node.link is not None:
             line.append(f"{node.link.relation or 'Similar'} ", "bold cyan")
-        if memory.dated:
+        if memory.dated and long_date(memory.at) not in memory.text:
             line.append(f"{format_date(memory)} ", "green")
         line.append(memory.text, "default not dim").append(f" [{memory.id}]")
         _print_wrapped(line, 4 * level, hanging_indent=2)
@@ -108,8 +112,18 @@ def _print_wrapped(text: Text, indent: int, hanging_indent: int = 0) -> None:
 def show_recollection(
     recollection: Recollection, empty: str = "Nothing relevant is known."
 ) -> None:
-    """Print each part of a recollection with its source turns; ``empty`` if there are none."""
-    for part in recollection.parts:
+    """Print the parts of a recollection, the most relevant first, with their source turns.
+
+    Pinned memories come first of all. ``empty`` is printed if there are no parts.
+    """
+    best_first = sorted(
+        recollection.parts, key=lambda part: (not part.pinned, -(part.relevance or 0))
+    )
+    for part in best_first:
+        if part.pinned:
+            _print_wrapped(Text("pinned", "dim"), 3)
+        elif part.relevance is not None:
+            _print_wrapped(Text(f"relevance {part.relevance:.2f}", "dim"), 3)
         _print_wrapped(Text(part.text), 3)
         words = " ".join(part.text.split())
         quoted = [turn for turn in part.source_turns if " ".join(turn.full_text.split()) in words]
@@ -121,7 +135,7 @@ def show_recollection(
             if turn not in quoted:
                 _print_wrapped(Text(f"↳ {format_source(turn)}", "dim"), 5, hanging_indent=2)
     if not recollection.parts:
-        console().print(f"   {empty}")
+        _print_wrapped(Text(empty), 3)
 
 
 def format_source(turn: Turn) -> str:
@@ -133,13 +147,37 @@ def format_source(turn: Turn) -> str:
     return f"turn {turn.id}, {date}{turn.speaker}: {text}"
 
 
+def show_turn(turn: Turn) -> None:
+    """Print a turn with its number, date and speaker, its lines as they are.
+
+    On a terminal, a long one is cut.
+    """
+    date = f"{format_date(turn)}, " if turn.dated else ""
+    lines = turn.full_text.expandtabs(4).splitlines() or [""]
+    shown = lines
+    if console().is_terminal and (
+        len(lines) > MAX_TURN_LINES or len(turn.full_text) > MAX_TURN_CHARACTERS
+    ):
+        start = "\n".join(lines[:MAX_TURN_LINES])[:MAX_TURN_CHARACTERS].rstrip()
+        shown = [*start.splitlines(), f"… (all of it: --turn {turn.id})"]
+    _print_wrapped(Text(f"{turn.id:>5}  {date}{turn.speaker}: {shown[0]}"), 0, hanging_indent=7)
+    for line in shown[1:]:
+        _print_wrapped(Text(line), 7)
+
+
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print rows under headings; columns of numbers are aligned to the right."""
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     cells = [list(row) for row in rows]
     for index, column in enumerate(columns):
         numeric = all(isinstance(row[index], int | float) for row in cells)
-        table.add_column(column, justify="right" if numeric else "left")
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in cells:
         table.add_row(*(Text(visible(str(value))) for value in row))
-    console().print(table)
+    if console().is_terminal:
+        console().print(table)
+        return
+    with console().capture() as printed:
+        console().print(table)
+    for line in printed.get().splitlines():
+        console().print(line.rstrip(), markup=False, soft_wrap=True)

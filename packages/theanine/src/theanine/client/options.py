@@ -24,6 +24,7 @@ from theanine.methods.base import Method, RecallOptions
 from theanine.remembering.remember import RememberReport
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
+from theanine.retrieval.temporal import find_date_ranges
 from theanine.store.base import Store
 from theanine.store.values import Listing
 
@@ -213,6 +214,8 @@ def _check_names(what: str, arguments: Mapping[str, object], known: type) -> Non
 
 
 _AGO = re.compile(r"(\d{1,4}) (day|week|month|year)s? ago")
+_MAX_DATE_WORDS = 5
+"""More words are a sentence, not a date."""
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
@@ -222,13 +225,14 @@ def read_moment(
     """Return the moment that a caller named, aware.
 
     A day is its first moment or, with ``end``, its last, in the time zone of ``now``. In words it
-    is ``2024-05-01``, ``2024-05-01T18:00``, ``today``, ``yesterday`` or ``3 weeks ago`` (a month
-    has 30 days, a year 365).
+    is ``2024-05-01``, ``2024-05-01T18:00``, ``3 weeks ago`` (a month has 30 days, a year 365), or
+    what :mod:`theanine.retrieval.temporal` reads, such as ``yesterday``, ``last week`` or ``May
+    2024``: its first day or, with ``end``, its last.
 
     Raises SettingsError, which names the argument.
     """
     if isinstance(value, str):
-        value = _read_words(name, value, now)
+        value = _read_words(name, value, now, end=end)
     if value is None or isinstance(value, datetime):
         return value
     if not isinstance(cast("object", value), date):
@@ -236,10 +240,8 @@ def read_moment(
     return datetime.combine(value, time.max if end else time.min, now.tzinfo)
 
 
-def _read_words(name: str, words: str, now: datetime) -> datetime | date:
+def _read_words(name: str, words: str, now: datetime, *, end: bool) -> datetime | date:
     plain = words.strip().casefold()
-    if plain in ("today", "yesterday"):
-        return now.date() - timedelta(days=plain == "yesterday")
     with suppress(ValueError, OverflowError):
         if match := _AGO.fullmatch(plain):
             return now.date() - timedelta(days=int(match[1]) * _DAYS[match[2]])
@@ -247,8 +249,13 @@ def _read_words(name: str, words: str, now: datetime) -> datetime | date:
     try:
         moment = datetime.fromisoformat(words.strip())
     except ValueError:
-        raise SettingsError(
-            f"{name} ({words!r}) is not a date; write it as 2024-05-01, 2024-05-01T18:00, "
-            "yesterday or 3 weeks ago"
-        ) from None
+        today = now.date()
+        ranges = find_date_ranges(f"in {plain}", (today.year, today.year - 1), today)
+        begun = [found for found in dict.fromkeys(ranges) if found[0] <= today]
+        if not begun or len(plain.split()) > _MAX_DATE_WORDS:
+            raise SettingsError(
+                f"{name} ({words!r}) is not a date; write it as 2024-05-01, 2024-05-01T18:00, "
+                "yesterday, last week, May 2024 or 3 weeks ago"
+            ) from None
+        return begun[0][1 if end else 0]
     return moment if moment.utcoffset() is not None else moment.replace(tzinfo=now.tzinfo)

@@ -35,7 +35,7 @@ class RecordOperations:
       where a page has ended;
     - ``search``: words that each has, in any case and order;
     - ``since``, ``until``: what was said at or after, and at or before; a day is read in the user's
-      time zone, as ``date(2024, 5, 1)``, ``"2024-05-01"``, ``"yesterday"`` or ``"3 weeks ago"``;
+      time zone, as ``date(2024, 5, 1)``, ``"2024-05-01"``, ``"last week"`` or ``"3 weeks ago"``;
     - ``where``: what its metadata matches, such as ``{"channel": "web"}``; see
       :mod:`theanine.filters`.
 
@@ -54,8 +54,8 @@ class RecordOperations:
         """Return the sessions in time order, all or one thread's; pages by id.
 
         Pages are lists with ``limit`` or ``after``.
-        ``search`` finds sessions whose turns together have all the words, ``where`` those that
-        match themselves or by one of their turns.
+        ``search`` finds sessions whose title and turns together have all the words, ``where``
+        those that match themselves or by one of their turns.
         """
         listing = await self._engine.listing(self.scope, options)
         found = await self._engine.store.list_sessions(

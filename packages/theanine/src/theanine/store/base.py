@@ -216,7 +216,7 @@ class Store(Protocol):
     ) -> list[Session]:
         """Return a page of sessions, by number; of one thread, if it is named.
 
-        Words are searched in their turns.
+        Words are searched in their turns, and in the ``title`` of their metadata.
         """
         ...
 

@@ -31,7 +31,7 @@ def list_sessions(
     *,
     thread: str | None = None,
 ) -> list[Session]:
-    """Return a page of sessions; one has the words that its turns have together."""
+    """Return a page of sessions; one has the words that its title and its turns have together."""
     scope_id = find_scope(db, scope)
     session = t.session.c
     found = _find_sessions(db, scope_id, listing) if listing.search or listing.where else None
@@ -117,9 +117,9 @@ def list_memories(
 def _find_sessions(
     db: sa.Connection, scope_id: int, listing: Listing
 ) -> Callable[[sa.Row[Any]], bool]:
-    """Return whether a session has the words, in all of its turns, and metadata that matches.
+    """Return whether a session has the words, in its title or turns, and metadata that matches.
 
-    That is its own or, since most applications give it to turns, that of any of its turns.
+    The metadata is its own or, since most applications give it to turns, that of any of its turns.
     """
     turn, wanted, where = t.turn.c, listing.words, listing.where
     found: defaultdict[int, set[str]] = defaultdict(set)
@@ -132,6 +132,9 @@ def _find_sessions(
             sa.select(t.session.c.id, t.session.c.metadata).where(t.session.c.scope == scope_id)
         )
     }
+    for id, metadata in own.items():
+        title = str(read_metadata(metadata).get("title", "")).casefold()
+        found[id].update(word for word in wanted if word in title)
     for row in db.execute(query):
         text = f"{row.speaker} {row.text} {row.shared}".casefold()
         found[row.session].update(word for word in wanted if word in text)
