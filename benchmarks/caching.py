@@ -19,6 +19,7 @@ from theanine.tokenizer import encode
 from theanine.types import Transcript
 
 EXCHANGES = 20
+WINDOW = 20
 ANSWER = (
     "I see. Tell me more about it, and what you would like me to do next, if there is anything."
 )
@@ -32,12 +33,24 @@ def caching() -> list[Figure]:
     said = [turn.text for each in history.transcripts for turn in each.turns if turn.role == "user"]
     past, asked = history.transcripts[:-3], said[-EXCHANGES:]
     share = {
-        name: _cacheable(_requests(method, past, asked, options))
-        for name, method, options in (
-            ("without memory", "no-memory", ReplyArguments()),
-            ("with memory", "theanine", ReplyArguments()),
-            ("with memory, system prompt of 300 tokens", "theanine", ReplyArguments(system=SYSTEM)),
-            ("with memory, over a transcript", "theanine", ReplyArguments(prompt="transcript")),
+        name: _cacheable(_requests(method, past, asked, options, window))
+        for name, method, options, window in (
+            ("without memory", "no-memory", ReplyArguments(), None),
+            ("with memory", "theanine", ReplyArguments(), None),
+            (
+                "with memory, system prompt of 300 tokens",
+                "theanine",
+                ReplyArguments(system=SYSTEM),
+                None,
+            ),
+            (
+                "with memory, over a transcript",
+                "theanine",
+                ReplyArguments(prompt="transcript"),
+                None,
+            ),
+            ("without memory, window of 20", "no-memory", ReplyArguments(), WINDOW),
+            ("with memory, window of 20", "theanine", ReplyArguments(), WINDOW),
         )
     }
     return [
@@ -52,7 +65,11 @@ def caching() -> list[Figure]:
 
 
 def _requests(
-    method: str, past: Sequence[Transcript], asked: Sequence[str], options: ReplyArguments
+    method: str,
+    past: Sequence[Transcript],
+    asked: Sequence[str],
+    options: ReplyArguments,
+    window: int | None,
 ) -> list[Mapping[str, Any]]:
     with (
         ScriptedServer(by_step({"respond": ANSWER})) as server,
@@ -67,7 +84,7 @@ def _requests(
         ana = client.user("ana")
         ana.log(theanine.History(name="ana", transcripts=past))
         client.remember()
-        session = ana.session()
+        session = ana.session(window=window)
         for text in asked:
             session.hear(text)
             session.reply(**options)

@@ -39,7 +39,7 @@ WRONG: list[tuple[Call, type[UserError], str]] = [
     (
         lambda a: a.user("ana").recall(cast("Any", ["x"])),
         BadInput,
-        "a list of utterances, not list",
+        "message 1: a message must be a mapping",
     ),
     (lambda a: a.user("ana").recall("x", budget=cast("Any", 1.5)), SettingsError, "not 1.5"),
     (lambda a: a.user("ana").recall("x", budget=-1), SettingsError, "the budget must be 0 or more"),

@@ -11,7 +11,7 @@ import pytest
 
 import theanine
 from theanine import Client, Turn
-from theanine.errors import ModelUnavailable, SettingsError, UnusableReply
+from theanine.errors import BadInput, ModelUnavailable, SettingsError, UnusableReply
 from theanine.fences import REMEMBERED_HEADING
 from theanine.llm.base import ToolCall
 from theanine.llm.limits import Limits
@@ -206,6 +206,73 @@ def test_calls_of_tools_are_returned_and_logged_in_words(
     server.script("You have table 4.")
     assert live.reply().text == "You have table 4."
     assert server.requests[-1]["messages"][-1]["content"].endswith("Table 4.")
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_calls_of_tools_go_back_in_the_form_of_the_api(
+    client: Client, server: ScriptedServer, stream: bool
+) -> None:
+    server.script(Reply(text="One moment.", tool_calls=(CALL,)))
+    live = client.user("ana").session()
+    live.hear("Book us a table.")
+    live.reply(tools=[TOOL])
+    live.add([{"role": "tool", "tool_call_id": "call-1", "content": "Table 4."}])
+    server.script("You have table 4.")
+    list(live.reply(stream=True, tools=[TOOL])) if stream else live.reply(tools=[TOOL])
+    _, asked, called, result = server.requests[-1]["messages"]
+    assert asked["content"].startswith("Book us a table.")
+    assert called["content"] == "One moment."
+    assert called["tool_calls"][0]["id"] == result["tool_call_id"] == "call-1"
+    assert called["tool_calls"][0]["function"]["name"] == "book"
+    assert (result["role"], result["content"]) == ("tool", "Table 4.")
+    live.reply()
+    assert "tool" not in {message["role"] for message in server.requests[-1]["messages"]}, (
+        "models that are offered no tools may refuse them"
+    )
+
+
+def test_calls_without_a_result_are_put_in_words(client: Client, server: ScriptedServer) -> None:
+    server.script(Reply(text="", tool_calls=(CALL,)))
+    live = client.user("ana").session()
+    live.hear("Book us a table.")
+    live.reply(tools=[TOOL])
+    server.script("Shall I go on?")
+    live.reply(tools=[TOOL])
+    _, _, called, _ = server.requests[-1]["messages"]
+    assert called["content"].startswith("[called book(")
+    assert "tool_calls" not in called
+
+
+def test_there_is_one_system_message(client: Client, server: ScriptedServer) -> None:
+    live = client.user("ana").session("thread-42", window=1)
+    live.add(
+        [
+            {"role": "system", "content": "You are a concierge."},
+            {"role": "user", "content": "Good evening."},
+        ]
+    )
+    live.reply(system="Be brief.")
+    live.hear("A table, please.")
+    live.reply()
+    for request, begin in zip(
+        server.requests[-2:],
+        ("Be brief.\n\nYou are a concierge.\n", "You are a concierge.\n"),
+        strict=True,
+    ):
+        roles = [message["role"] for message in request["messages"]]
+        assert roles == ["system", "user"]
+        assert request["messages"][0]["content"].startswith(begin)
+
+
+def test_a_dialogue_can_be_messages(client: Client, server: ScriptedServer) -> None:
+    ana = client.user("ana")
+    ana.add("I'm allergic to hazelnuts.")
+    question = {"role": "user", "content": "What am I allergic to?"}
+    assert "hazelnuts" in ana.recall([question]).text
+    ana.reply([{"role": "assistant", "content": "Yes?"}, question])
+    assert "What am I allergic to?" in server.requests[-1]["messages"][-1]["content"]
+    with pytest.raises(BadInput, match="message 1: unknown role 'bot'"):
+        ana.recall([{"role": "bot", "content": "x"}])
 
 
 def test_a_reply_cut_at_the_limit_of_tokens_is_used_and_marked(

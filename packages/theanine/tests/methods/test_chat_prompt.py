@@ -74,11 +74,11 @@ def test_a_tools_calls_and_results_and_the_applications_words_have_a_place() -> 
         turn(8, "The kitchen closes at ten.", "system", role="system"),
         turn(9, "And?"),
     ]
-    assert [(message.role, message.text) for message in chat(dialogue)[2:]] == [
+    system, _, *others = chat(dialogue)
+    assert system.text.startswith("The kitchen closes at ten.\n")
+    assert [(message.role, message.text) for message in others] == [
         ("assistant", "One moment.\n\n[called book(people=2)]"),
-        ("user", "[result of a tool]\nTable 4."),
-        ("system", "The kitchen closes at ten."),
-        ("user", "And?"),
+        ("user", "[result of a tool]\nTable 4.\n\nAnd?"),
     ]
 
 

@@ -404,7 +404,7 @@ class UserMemory(_Handle, _Operations):
 
     def recall(
         self,
-        dialogue: str | Sequence[Utterance],
+        dialogue: str | Sequence[Utterance | Message],
         *,
         budget: int | None = ...,
         limit: int | None = ...,
@@ -421,7 +421,8 @@ class UserMemory(_Handle, _Operations):
         was said, and ``Recollection.notes`` says so. ``config={"refine": False}`` asks for none.
 
         Args:
-            dialogue: a question by the user, or utterances, the latest last.
+            dialogue: a question by the user, or utterances or messages as :meth:`add` takes them,
+                the latest last.
             options: what may be returned:
 
                 - ``budget``: maximum tokens of the text, counted by the bundled tokenizer;
@@ -441,7 +442,7 @@ class UserMemory(_Handle, _Operations):
 
     def reply(
         self,
-        dialogue: str | Sequence[Utterance],
+        dialogue: str | Sequence[Utterance | Message],
         *,
         speaker: str = "",
         budget: int | None = ...,

@@ -13,9 +13,10 @@ from theanine.client.options import RecallArguments
 from theanine.client.records import RecordOperations
 from theanine.client.redaction import redact_transcript, redact_utterances
 from theanine.client.reply_options import ReplyArguments, reply_options
-from theanine.client.session import WINDOW, AddReport, AsyncLiveSession, assistant_name
+from theanine.client.session import WINDOW, AddReport, AsyncLiveSession, assistant_name, speakers
 from theanine.deprecation import renamed_fields
 from theanine.errors import BadInput
+from theanine.messages import read_messages
 from theanine.methods.base import Reply
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 from theanine.remembering.remember import Progress, RememberReport
@@ -217,7 +218,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         return await live.add(messages, resent=resent, at=at, metadata=metadata)
 
     async def recall(
-        self, dialogue: str | Sequence[Utterance], **options: Unpack[RecallArguments]
+        self, dialogue: str | Sequence[Utterance | Message], **options: Unpack[RecallArguments]
     ) -> Recollection:
         """Return what matters for a question or a dialogue; empty if nothing is relevant.
 
@@ -226,7 +227,8 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         was said, and ``Recollection.notes`` says so. ``config={"refine": False}`` asks for none.
 
         Args:
-            dialogue: a question by the user, or utterances, the latest last.
+            dialogue: a question by the user, or utterances or messages as :meth:`add` takes them,
+                the latest last.
             options: what may be returned:
 
                 - ``budget``: maximum tokens of the text, counted by the bundled tokenizer;
@@ -253,7 +255,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
 
     async def reply(
         self,
-        dialogue: str | Sequence[Utterance],
+        dialogue: str | Sequence[Utterance | Message],
         *,
         speaker: str = "",
         **options: Unpack[ReplyArguments],
@@ -294,7 +296,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             forgotten=sum(result.forgotten for result in logged),
         )
 
-    def _dialogue(self, dialogue: str | Sequence[Utterance]) -> Sequence[Utterance]:
+    def _dialogue(self, dialogue: str | Sequence[Utterance | Message]) -> Sequence[Utterance]:
         """Return the dialogue as utterances; a question is one by the user.
 
         A dialogue may be empty: some methods recall something before anything is said.
@@ -303,14 +305,14 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             if not dialogue.strip():
                 raise BadInput("the question is empty")
             dialogue = [Utterance(text=dialogue, speaker=self.name, at=self._engine.clock())]
-        if not isinstance(cast("object", dialogue), Sequence) or not all(
-            isinstance(cast("object", turn), Utterance) for turn in dialogue
-        ):
+        if not isinstance(cast("object", dialogue), Sequence) or isinstance(dialogue, bytes):
             raise BadInput(
-                "the dialogue must be a question or a list of utterances, not "
+                "the dialogue must be a question or a list of utterances or messages, not "
                 f"{type(dialogue).__name__}"
             )
-        return redact_utterances(dialogue, self._engine.redact)
+        names = speakers(self.scope, self.name)
+        utterances = read_messages(dialogue, names, self._engine.clock())
+        return redact_utterances(utterances, self._engine.redact)
 
     # maintenance
 

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from theanine.llm.bounds import ReplyBounds
 
-MessageRole = Literal["system", "user", "assistant"]
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message of a request to a chat model."""
-
-    role: MessageRole
-    text: str
+MessageRole = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +39,30 @@ class ToolCall:
     id: str
     name: str
     arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a request to a chat model.
+
+    Attributes:
+        tool_calls: of the assistant: what it called after the text.
+        result_of: of a tool: the call whose result the text is.
+    """
+
+    role: MessageRole
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    result_of: ToolCall | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what it has, as it is journalled."""
+        fields: dict[str, Any] = {"role": self.role, "text": self.text}
+        if self.tool_calls:
+            fields["tool_calls"] = [asdict(call) for call in self.tool_calls]
+        if self.result_of:
+            fields["result_of"] = self.result_of.id
+        return fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,8 +93,10 @@ class JournalledCalls:
         if options.temperature is None:
             options = replace(options, temperature=self._chat.temperature)
         schema = schema_of(step.result)
-        listed = [{"role": message.role, "text": message.text} for message in messages]
-        content = {"messages": listed, "schema": schema}
+        content: dict[str, Any] = {
+            "messages": [message.as_json() for message in messages],
+            "schema": schema,
+        }
         if (unbounded := replace(options, bounds=None)) != DEFAULT_REQUEST:
             content["options"] = asdict(unbounded)
         prompt = _json(content)
@@ -202,7 +204,11 @@ def _json(value: object) -> str:
 
 
 def count_input(request: ModelRequest) -> int:
-    return sum(count_tokens(message.text) for message in request.messages)
+    return sum(
+        count_tokens(message.text)
+        + sum(count_tokens(_json(dict(call.arguments))) for call in message.tool_calls)
+        for message in request.messages
+    )
 
 
 def _journalled_text(reply: RawReply, options: RequestOptions) -> str:

@@ -55,7 +55,7 @@ class Conversation(JournalledCalls):
 
         Raises as :meth:`ask` does.
         """
-        listed = [Message(message.role, sanitize(message.text)) for message in messages]
+        listed = [replace(message, text=sanitize(message.text)) for message in messages]
         sessions = tuple(sorted({*source_sessions}))
         epoch = await self._epoch()
         request = self._request(step, listed, options, sessions, epoch)

@@ -12,6 +12,7 @@ from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
+    ModelRequestPart,
     ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
@@ -19,6 +20,8 @@ from pydantic_ai.messages import (
     TextPart,
     TextPartDelta,
     ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
@@ -163,7 +166,7 @@ class PydanticAIChatModel:
         send = partial(
             model_request,
             self._model,
-            [_to_pydantic_ai(message) for message in messages],
+            _history(messages),
             model_settings=self._settings_for(options),
         )
         plain = ModelRequestParameters(function_tools=tools)
@@ -191,7 +194,7 @@ class PydanticAIChatModel:
         """Send one request, without retries; yield the text as it arrives, then the whole reply."""
         request = model_request_stream(
             self._model,
-            [_to_pydantic_ai(message) for message in messages],
+            _history(messages),
             model_settings=self._settings_for(options),
             model_request_parameters=ModelRequestParameters(
                 function_tools=[*map(_tool, options.tools)]
@@ -253,11 +256,29 @@ def _only_reasoned(response: ModelResponse) -> bool:
     return reasoned and response.finish_reason == "length"
 
 
-def _to_pydantic_ai(message: Message) -> ModelMessage:
-    if message.role == "assistant":
-        return ModelResponse(parts=[TextPart(message.text)])
+def _history(messages: Sequence[Message]) -> list[ModelMessage]:
+    """Return messages; the results of tools that follow each other are in one request."""
+    history: list[ModelMessage] = []
+    for before, message in zip([None, *messages], messages, strict=False):
+        if message.role == "assistant":
+            text = [TextPart(message.text)] if message.text or not message.tool_calls else []
+            calls = [ToolCallPart(c.name, dict(c.arguments), c.id) for c in message.tool_calls]
+            history.append(ModelResponse(parts=[*text, *calls]))
+            continue
+        part = _request_part(message)
+        last = history[-1] if history else None
+        if before and before.role == message.role == "tool" and isinstance(last, ModelRequest):
+            history[-1] = ModelRequest(parts=[*last.parts, part])
+        else:
+            history.append(ModelRequest(parts=[part]))
+    return history
+
+
+def _request_part(message: Message) -> ModelRequestPart:
+    if message.result_of:
+        return ToolReturnPart(message.result_of.name, message.text, message.result_of.id)
     part = SystemPromptPart if message.role == "system" else UserPromptPart
-    return ModelRequest(parts=[part(message.text)])
+    return part(message.text)
 
 
 def _tool(tool: Tool) -> ToolDefinition:
