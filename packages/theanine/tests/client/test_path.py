@@ -62,7 +62,7 @@ def test_a_users_words_are_shown_with_the_users_name(tmp_path: Path) -> None:
             live.end()
         ana.correct(ana.memories(search="bees")[0].id, "I keep wasps.")
         assert {turn.speaker for turn in ana.turns()} == {"Ana"}
-        assert "\nAna: I'm vegan.\n" in ana.recall("Am I vegan?").text
+        assert "\nAna: I'm vegan." in ana.recall("Am I vegan?").text
         assert (ana.name, client.user("bo").name) == ("Ana", "bo")
         with pytest.raises(BadInput, match="the user's name is empty"):
             client.user("ana", name=" ")
