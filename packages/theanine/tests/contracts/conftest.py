@@ -16,7 +16,7 @@ class StoreCase:
     """A store under contract and what it can do.
 
     Attributes:
-        make: gives a store over a folder; twice the same folder is twice the same store.
+        make: gives a store over a folder, made if need be; twice the same folder is the same store.
         files: its content lies in files of that folder, which a test may search for erased words.
     """
 
@@ -24,9 +24,12 @@ class StoreCase:
     files: bool
 
 
-STORES = {
-    "sqlite": StoreCase(make=lambda folder: open_store(str(folder / "memory.db")), files=True)
-}
+def make_sqlite(folder: Path) -> Store:
+    folder.mkdir(exist_ok=True)
+    return open_store(str(folder / "memory.db"))
+
+
+STORES = {"sqlite": StoreCase(make=make_sqlite, files=True)}
 
 
 @pytest.fixture(params=sorted(STORES))

@@ -10,7 +10,7 @@ import pytest
 
 from theanine.errors import BadInput
 from theanine.store import Store
-from theanine.store.values import Continued
+from theanine.store.values import Continued, Listing
 from theanine.types import Scope, Utterance
 
 pytestmark = pytest.mark.anyio
@@ -68,6 +68,31 @@ async def test_a_worker_ends_what_has_paused(store: Store) -> None:
     assert await store.end_idle_sessions(None, late, METHOD) == []
     assert [item.session for item in await store.pending(METHOD)] == [1]
     assert await store.open_session(ANA, "for-ever", late) == 2
+
+
+async def test_turns_of_a_thread_are_those_of_all_its_sessions(store: Store) -> None:
+    await tell(store, said("Be kind.", role="system"), said("One.", key="m1"))
+    await store.continue_thread(ANA, "other", [said("Else.")], method=METHOD)
+    await store.end_session(ANA, 1, None, METHOD)
+    await tell(store, said("Two.", 1))
+
+    async def texts(**options: Any) -> list[str]:
+        turns = await store.turns(ANA, thread="thread-42", **options)
+        listed = await store.list_turns(ANA, Listing(), thread="thread-42")
+        assert {turn.id for turn in turns} <= {turn.id for turn in listed} == {1, 2, 4}
+        return [turn.text for turn in turns]
+
+    assert await texts() == ["Be kind.", "One.", "Two."]
+    assert await texts(last=2) == ["One.", "Two."]
+    assert await texts(after=2) == ["Two."]
+    assert await texts(role="system", last=1) == ["Be kind."]
+    assert await texts(key="m1") == ["One."]
+    assert await store.turns(BO, thread="thread-42") == []
+    sessions = await store.list_sessions(ANA, Listing(), METHOD, thread="thread-42")
+    assert [session.id for session in sessions] == [1, 3]
+    report = await store.forget(ANA, thread="thread-42")
+    assert (report.sessions, report.turns) == (2, 3)
+    assert [turn.text for turn in await store.turns(ANA)] == ["Else."]
 
 
 async def test_what_the_thread_has_is_left_out(store: Store) -> None:
@@ -162,7 +187,6 @@ async def test_threads_and_content_survive_an_export(store: Store, tmp_path: Any
     await store.continue_thread(ANA, None, [said("Alone.")], method=METHOD, end=True)
     records = [record async for record in store.export()]
     assert records[0]["format"] == 3
-    (tmp_path / "copy").mkdir()
     copy = STORES["sqlite"].make(tmp_path / "copy")
     await copy.open()
     await copy.restore(records)

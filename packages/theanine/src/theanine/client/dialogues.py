@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
-from theanine.types import CALLED, Scope, Turn
+from theanine.messages import without_unpaired
+from theanine.store.base import Store
+from theanine.types import CALLED, Role, Scope, Turn
 
 CAPACITY = 500
 """Dialogues that one client keeps: the most recently used ones."""
@@ -14,67 +15,117 @@ KEPT = 1_000
 """Turns of a dialogue that are kept: the newest ones."""
 
 
-@dataclass(slots=True, eq=False)
 class Dialogue:
-    """The newest turns of one thread, in order and without gaps.
+    """The turns of a thread, or of one session, as far as they were read: the newest ones.
 
     Attributes:
-        epoch: ``ScopeVersion.epoch`` when they were read; a later one may have erased some.
-        turns: as far as they were read.
-        complete: whether they begin with the thread's first turn.
-        older_system: the newest system turn before them; None if there is none, or if
-            ``searched`` is false.
-        searched: whether that was looked for.
+        session: number of the session of a dialogue without a thread; None before it has one.
     """
 
-    epoch: int = -1
-    turns: list[Turn] = field(default_factory=list[Turn])
-    complete: bool = False
-    older_system: Turn | None = None
-    searched: bool = False
+    def __init__(self, store: Store, scope: Scope, thread: str | None) -> None:
+        self.session: int | None = None
+        self._store, self._scope, self._thread = store, scope, thread
+        self._epoch = -1  # ScopeVersion.epoch when they were read; a later one may have erased some
+        self._turns: list[Turn] = []  # in order and without gaps
+        self._complete = False  # whether they begin with the first turn
+        self._older_system: Turn | None = None  # the newest system turn before them
+        self._searched = False  # whether it was looked for
 
     @property
-    def last(self) -> int:
-        """The number of the last turn; 0 if there is none."""
-        return self.turns[-1].id if self.turns else 0
-
-    def has(self, count: int | None) -> bool:
-        """Whether it has the newest ``count`` turns of the thread, or all with None."""
-        return self.complete or (count is not None and len(self.turns) >= count)
-
-    def replace(self, turns: Sequence[Turn], epoch: int, *, complete: bool) -> None:
-        """Start again from these turns."""
-        self.epoch, self.turns, self.complete = epoch, list(turns), complete
-        self.older_system, self.searched = None, complete
+    def last(self) -> Turn | None:
+        """The last turn, as far as it is known."""
+        return self._turns[-1] if self._turns else None
 
     def extend(self, turns: Iterable[Turn]) -> None:
         """Add turns that follow; another task may have added some of them."""
-        self.turns += [turn for turn in turns if turn.id > self.last]
-        if len(self.turns) > KEPT:
-            del self.turns[:-KEPT]
-            self.complete = self.searched = False
+        last = self._turns[-1].id if self._turns else 0
+        self._turns += [turn for turn in turns if turn.id > last]
+        if len(self._turns) > KEPT:
+            del self._turns[:-KEPT]
+            self._complete = self._searched = False
+
+    async def shown(self, count: int | None) -> list[Turn]:
+        """Return the newest ``count`` turns, or all with None, as a chat model can be shown them.
+
+        Calls of tools and their results come together or not at all, and have their content.
+        """
+        turns, read = await self._newest(count), count
+        while read is not None and len(turns) == read and turns[0].role == "tool":
+            read *= 2  # its call may be before it
+            turns = await self._newest(read)
+        shown = _with_calls(turns, count)
+        if tools := [turn.id for turn in shown if turn.role == "tool"]:
+            full = await self._store.turns(self._scope, ids=tools, with_content=True)
+            by_id = {turn.id: turn for turn in full}
+            shown = without_unpaired([by_id.get(turn.id, turn) for turn in shown])
+        return shown
+
+    async def prompt(self, count: int | None) -> list[Turn]:
+        """Return what :meth:`shown` does, after the system's newest turn if that is older."""
+        shown = await self.shown(count)
+        system = await self.system()
+        return [system, *shown] if system and shown and system.id < shown[0].id else shown
+
+    async def system(self) -> Turn | None:
+        """Return the system's newest turn."""
+        if not await self._newest(1):
+            return None
+        known = next((turn for turn in reversed(self._turns) if turn.role == "system"), None)
+        if known is None and not self._searched:
+            found = await self._read(last=1, role="system")
+            self._older_system, self._searched = next(iter(found), None), True
+        return known or self._older_system
+
+    async def _newest(self, count: int | None) -> list[Turn]:
+        if self._thread is None and self.session is None:
+            return []
+        version = await self._store.scope_version(self._scope)
+        has_them = self._complete or (count is not None and len(self._turns) >= count)
+        last = self._turns[-1].id if self._turns else 0
+        if self._epoch != version.epoch or not has_them:
+            self._turns = await self._read(last=count)
+            self._epoch = version.epoch
+            self._complete = count is None or len(self._turns) < count
+            self._older_system, self._searched = None, self._complete
+        elif version.turns > last:
+            later = await self._read(after=last)
+            if self._epoch != version.epoch:  # something was erased meanwhile
+                return await self._newest(count)
+            self.extend(later)
+        return self._turns[-count:] if count else list(self._turns)
+
+    async def _read(
+        self, *, last: int | None = None, after: int = 0, role: Role | None = None
+    ) -> list[Turn]:
+        return await self._store.turns(
+            self._scope,
+            session=self.session,
+            thread=self._thread,
+            last=last,
+            after=after,
+            role=role,
+        )
 
 
 class DialogueCache:
     """The dialogues of one client by the keys of their threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._dialogues: OrderedDict[tuple[Scope, str], Dialogue] = OrderedDict()
 
     def get(self, scope: Scope, key: str) -> Dialogue:
-        """Return the dialogue of a key; an empty one if it isn't there."""
-        dialogue = self._dialogues.setdefault((scope, key), Dialogue())
+        """Return the dialogue of a key."""
+        dialogue = self._dialogues.get((scope, key)) or Dialogue(self._store, scope, key)
+        self._dialogues[scope, key] = dialogue
         self._dialogues.move_to_end((scope, key))
         if len(self._dialogues) > CAPACITY:
             self._dialogues.popitem(last=False)
         return dialogue
 
 
-def newest(turns: Sequence[Turn], count: int | None) -> list[Turn]:
-    """Return the newest ``count`` turns, and those before them with the calls of their results.
-
-    None for all. A chat model's API refuses the result of a call that it isn't shown.
-    """
+def _with_calls(turns: Sequence[Turn], count: int | None) -> list[Turn]:
+    """Return the newest ``count`` turns, and those before them with the calls of their results."""
     start = 0 if count is None else max(len(turns) - count, 0)
     while start and turns[start].role == "tool" and not _is_call(turns[start]):
         start -= 1

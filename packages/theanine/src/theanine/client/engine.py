@@ -85,7 +85,7 @@ class Engine:
         if isinstance(reranker, str):
             reranker = open_reranker(reranker)
         self.reranking = RerankConfig(reranker=reranker, top=options.reranked) if reranker else None
-        self.dialogues = DialogueCache()
+        self.dialogues = DialogueCache(self.store)
         self.background = Background(
             lambda scope, progress: self.remember(scope, progress=progress)
         )

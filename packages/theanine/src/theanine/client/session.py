@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypeVar, Unpack, cast, overload
 
 import anyio
 
-from theanine.client.dialogues import Dialogue, newest
+from theanine.client.dialogues import Dialogue
 from theanine.client.engine import Engine
 from theanine.client.merging import memory_ids
 from theanine.client.options import RecallArguments, RememberWhen
@@ -20,7 +20,7 @@ from theanine.client.reply_options import ReplyArguments
 from theanine.client.replying import Replying
 from theanine.client.streaming import AsyncReplyStream
 from theanine.errors import BadInput, SettingsError
-from theanine.messages import read_messages, without_unpaired, write_messages
+from theanine.messages import read_messages, write_messages
 from theanine.methods.base import Reply
 from theanine.remembering.remember import RememberReport
 from theanine.store.processes import process_holder
@@ -91,7 +91,7 @@ class AsyncLiveSession:
         self.window = _check_count("window", window)
         self._engine, self._scope, self._speaker, self.key = engine, scope, speaker, key
         self._shared = shared
-        self._dialogue = Dialogue() if key is None else engine.dialogues.get(scope, key)
+        self._dialogue = self._new_dialogue() if key is None else engine.dialogues.get(scope, key)
         self._recalled: tuple[int, ...] = ()
         self._lock = anyio.Lock()
         self.id: int | None = None
@@ -262,7 +262,8 @@ class AsyncLiveSession:
         self.id = result.session
         if result.ended is not None and self._engine.options.remembering == "background":
             self._engine.start_remembering(self._scope)
-        if result.previous == self._dialogue.last != 0:  # else there may be turns between
+        last = self._dialogue.last
+        if last is not None and result.previous == last.id:  # else there may be turns between
             self._dialogue.extend(result.turns)
         return AddReport(session=result.session, turns=result.turns, known=result.known)
 
@@ -277,9 +278,8 @@ class AsyncLiveSession:
             new = select_new(list(map(LoggedTurn.of, turns)), utterances, known, complete=True)
         if not new:
             return AddReport(session=self.id, turns=(), known=len(utterances))
-        if arriving and dialogue.turns:  # another call may have logged a later one meanwhile
-            last = dialogue.turns[-1].at
-            new = [replace(utterance, at=max(utterance.at, last)) for utterance in new]
+        if arriving and (last := dialogue.last):  # another call may have logged it meanwhile
+            new = [replace(utterance, at=max(utterance.at, last.at)) for utterance in new]
         if self.id is None:
             result = await store.continue_thread(
                 self._scope,
@@ -290,6 +290,7 @@ class AsyncLiveSession:
                 holder=process_holder(),
             )
             self.id, turns = result.session, list(result.turns)
+            dialogue.session = self.id
         else:
             turns = await store.append_turns(self._scope, self.id, new, epoch=epoch)
         dialogue.extend(turns)
@@ -325,7 +326,7 @@ class AsyncLiveSession:
 
         Raises SettingsError for a number below 1.
         """
-        shown = await self._prompt_turns(last)
+        shown = await self._dialogue.prompt(self._count(last))
         ids = [turn.id for turn in shown]
         return write_messages(
             await self._engine.store.turns(self._scope, ids=ids, with_content=True), format
@@ -333,7 +334,7 @@ class AsyncLiveSession:
 
     async def system(self) -> str:
         """Return the newest system prompt that was logged under the session's key, or ``""``."""
-        turn = await self._system_turn()
+        turn = await self._dialogue.system()
         return turn.text if turn else ""
 
     async def recall(
@@ -347,67 +348,13 @@ class AsyncLiveSession:
         """
         bounds = await self._engine.recall_options(self._scope, options)
         recollection = await self._engine.recall(
-            await self._shown_turns(last), self._scope, bounds, self._shared
+            await self._dialogue.shown(self._count(last)), self._scope, bounds, self._shared
         )
         self._recalled = memory_ids(recollection, self._scope)
         return recollection
 
-    async def _prompt_turns(self, last: int | None = None) -> list[Turn]:
-        """Return the turns that a chat model is shown, and the system's prompt before them."""
-        shown = await self._shown_turns(last)
-        system = await self._system_turn()
-        missing = shown and system is not None and system.id < shown[0].id
-        return [system, *shown] if missing and system else shown
-
-    async def _shown_turns(self, last: int | None) -> list[Turn]:
-        """Return the newest turns that are shown; those of tools have their content."""
-        count = self.window if last is None else _check_count("last", last)
-        turns, read = await self._newest_turns(count), count
-        while read is not None and len(turns) == read and turns[0].role == "tool":
-            read *= 2  # its call may be before it
-            turns = await self._newest_turns(read)
-        shown = newest(turns, count)
-        if tools := [turn.id for turn in shown if turn.role == "tool"]:
-            full = await self._engine.store.turns(self._scope, ids=tools, with_content=True)
-            by_id = {turn.id: turn for turn in full}
-            shown = without_unpaired([by_id.get(turn.id, turn) for turn in shown])
-        return shown
-
-    async def _newest_turns(self, count: int | None) -> list[Turn]:
-        """Return the newest turns under the key, or of this object's own session."""
-        if self.key is None and self.id is None:
-            return []
-        dialogue = self._dialogue
-        version = await self._engine.store.scope_version(self._scope)
-        if dialogue.epoch != version.epoch or not dialogue.has(count):
-            turns = await self._read_turns(last=count)
-            complete = count is None or len(turns) < count
-            dialogue.replace(turns, version.epoch, complete=complete)
-        elif version.turns > dialogue.last:
-            later = await self._read_turns(after=dialogue.last)
-            if dialogue.epoch != version.epoch:  # something was erased meanwhile
-                return await self._newest_turns(count)
-            dialogue.extend(later)
-        return dialogue.turns[-count:] if count else list(dialogue.turns)
-
-    async def _system_turn(self) -> Turn | None:
-        """Return the newest turn of the system under the key."""
-        turns, dialogue = await self._newest_turns(1), self._dialogue
-        if not turns:
-            return None
-        known = next((turn for turn in reversed(dialogue.turns) if turn.role == "system"), None)
-        if known is None and not dialogue.searched:
-            found = await self._read_turns(last=1, role="system")
-            dialogue.older_system, dialogue.searched = next(iter(found), None), True
-        return known or dialogue.older_system
-
-    async def _read_turns(
-        self, *, last: int | None = None, after: int = 0, role: Role | None = None
-    ) -> list[Turn]:
-        session = self.id if self.key is None else None
-        return await self._engine.store.turns(
-            self._scope, session=session, thread=self.key, last=last, after=after, role=role
-        )
+    def _count(self, last: int | None) -> int | None:
+        return self.window if last is None else _check_count("last", last)
 
     @overload
     def reply(
@@ -461,7 +408,14 @@ class AsyncLiveSession:
         """
         names = speakers(self._scope, self._speaker)
         log = partial(self._log, arriving=at is None)
-        replying = Replying(self._engine, self._scope, names, self._prompt_turns, log, self._shared)
+        replying = Replying(
+            self._engine,
+            self._scope,
+            names,
+            lambda: self._dialogue.prompt(self.window),
+            log,
+            self._shared,
+        )
         reply = AsyncReplyStream(replying.reply(stream, at, options), self._begin)
         return reply if stream else reply.whole()
 
@@ -505,14 +459,17 @@ class AsyncLiveSession:
                 await store.end_session(self._scope, session, at, self._engine.method.name)
             self.id, self._recalled = None, ()
             if self.key is None:
-                self._dialogue = Dialogue()
+                self._dialogue = self._new_dialogue()
         return session is not None
 
     def _now(self) -> datetime:
         """Return the present, but never before the last turn: clocks can be set back."""
         now = self._engine.clock()
-        turns = self._dialogue.turns
-        return max(now, turns[-1].at) if turns else now
+        last = self._dialogue.last
+        return max(now, last.at) if last else now
+
+    def _new_dialogue(self) -> Dialogue:
+        return Dialogue(self._engine.store, self._scope, None)
 
 
 async def _shielded(work: Awaitable[T]) -> T:

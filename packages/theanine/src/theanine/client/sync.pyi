@@ -487,8 +487,8 @@ class UserMemory(_Handle, _Operations):
         """Return the sessions in time order, all or one thread's; pages by id.
 
         Pages are lists with ``limit`` or ``after``.
-        ``search`` finds sessions whose turns together have all the words, ``where`` those that
-        match themselves or by one of their turns."""
+        ``search`` finds sessions whose title and turns together have all the words, ``where``
+        those that match themselves or by one of their turns."""
 
     def turns(
         self,
