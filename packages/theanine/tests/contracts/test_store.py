@@ -784,7 +784,6 @@ async def test_an_export_is_restored_without_loss(
     opened = await store.start_session(BEN, AT, holder=ME)
     await store.append_turns(BEN, opened, [utterance_at("open talk")])
     records = json.loads(json.dumps(await export(store)))
-    (tmp_path / "copy").mkdir()
     copy = store_case.make(tmp_path / "copy")
     await copy.open()
     assert await copy.restore(records) == len(records) - 1

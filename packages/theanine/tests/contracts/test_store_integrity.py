@@ -114,7 +114,6 @@ async def test_dangling_references_are_reported(
 ) -> None:
     records = [item async for item in lived.export()]
     gone = next(item for item in records if item["type"] == type_)
-    (tmp_path / "copy").mkdir()
     copy = store_case.make(tmp_path / "copy")
     await copy.open()
     await copy.restore([item for item in records if item is not gone])

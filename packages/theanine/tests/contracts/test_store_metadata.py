@@ -103,8 +103,6 @@ async def test_memories_inherit_what_their_sources_share(store: Store) -> None:
 @pytest.mark.parametrize("case", STORES.values(), ids=STORES)
 async def test_metadata_is_exported_and_restored(case: StoreCase, tmp_path: Path) -> None:
     source, target = case.make(tmp_path / "a"), case.make(tmp_path / "b")
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
     await source.open()
     await target.open()
     await source.log_transcript(ANA, transcript("plain", "zero"), METHOD)

@@ -169,8 +169,6 @@ async def test_turns_that_recalled_a_forgotten_memory_are_reported(store: Store)
 async def test_provenance_marks_and_tombstones_are_exported_and_restored(
     store_case: StoreCase, tmp_path: Any
 ) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
     item, two = store_case.make(tmp_path / "a"), store_case.make(tmp_path / "b")
     await item.open()
     await two.open()
@@ -186,7 +184,6 @@ async def test_provenance_marks_and_tombstones_are_exported_and_restored(
         for record in records
         if record["type"] not in ("mark", "erased")
     ]
-    (tmp_path / "c").mkdir()
     three = store_case.make(tmp_path / "c")
     await three.open()
     assert await three.restore(older) > 0
