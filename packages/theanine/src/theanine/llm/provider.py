@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import contextmanager
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
 
+import httpx2
 from pydantic_ai.exceptions import (
     ModelAPIError,
     ModelAuthenticationError,
@@ -19,6 +20,7 @@ from pydantic_ai.exceptions import (
     UnexpectedModelBehavior,
     UserError,
 )
+from pydantic_ai.providers import Provider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from theanine.errors import ModelError, ModelRejected, ModelUnavailable, SettingsError
@@ -27,6 +29,8 @@ T = TypeVar("T")
 _OPENAI = ("openai", "openai-chat")
 _TRANSIENT = (408, 409, 425, 429)
 _MAX_MESSAGE = 300
+MAX_REPLY_BYTES = 16_000_000
+"""Maximum bytes of a chat model's reply, decompressed; about 50,000 tokens of a stream."""
 
 
 def openai_name(name: str, base_url: str | None) -> str | None:
@@ -77,12 +81,63 @@ def redact_secrets(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
+def bound_bytes(provider: Provider[Any], most: int = MAX_REPLY_BYTES) -> None:
+    """Let the provider's HTTP client read at most so many bytes of a reply, also of an error.
+
+    More raises ModelRejected while it is read. Does nothing for the few providers that call their
+    servers by other means than httpx.
+    """
+    client = provider._own_http_client  # pyright: ignore[reportPrivateUsage]  (no public way)
+    if client is None:
+        return
+
+    async def bound(response: httpx2.Response) -> None:
+        # A response of its own decompresses the bytes piece by piece, so that they can be counted.
+        inner = type(response)(200, headers=response.headers, stream=response.stream)
+        response.headers.pop("Content-Encoding", None)
+        response.stream = _BoundedStream(inner, most)
+
+    hooks = client.event_hooks
+    hooks["response"] = [*hooks["response"], bound]
+    client.event_hooks = hooks
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    """The decompressed body of a response, up to ``most`` bytes."""
+
+    def __init__(self, response: httpx2.Response, most: int) -> None:
+        self._response = response
+        self._most = most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in self._response.aiter_bytes():
+            size += len(piece)
+            if size > self._most:
+                raise ModelRejected(
+                    f"the reply is larger than {self._most:,} bytes and was not read to its end. "
+                    "Check the server at the base URL"
+                )
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
 @contextmanager
 def translate_errors(name: str, address: str) -> Generator[None]:
-    """Turn the provider's errors into ModelUnavailable and ModelRejected, with advice."""
+    """Turn the provider's errors into ModelUnavailable and ModelRejected, with advice.
+
+    So is every other exception: of a reply in no known form, libraries raise whatever they stumble
+    over, such as IndexError for an empty list of choices.
+    """
     try:
         yield
+    except ModelError as error:
+        raise type(error)(f"{name} at {address}: {error}") from error
     except ModelAPIError as error:
+        if isinstance(own := _root_cause(error), ModelRejected):
+            raise ModelRejected(f"{name} at {address}: {own}") from error
         raise _translate(error, name, address) from error
     except UnexpectedModelBehavior as error:
         message = error.message[:_MAX_MESSAGE]
@@ -91,6 +146,15 @@ def translate_errors(name: str, address: str) -> Generator[None]:
         raise ModelRejected(
             f"{name} can't take this request: {error.message[:_MAX_MESSAGE]}"
         ) from error
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE]
+        raise ModelUnavailable(f"{name} at {address} sent an unknown reply: {reason}") from error
+
+
+def _root_cause(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 def _translate(error: ModelAPIError, name: str, address: str) -> ModelError:
