@@ -106,7 +106,8 @@ async def test_no_answer_is_a_visible_failure_and_the_next_run_asks_again(
         (Reply(text=GOOD, finish="content_filter"), "content filter"),
         ("Sorry, but I can't.", "looks like a refusal"),
         (prose(), "holds no JSON object"),
-        (big(100), "JSON"),
+        (big(10), "JSON"),
+        (big(100), "cut off at the model's token limit"),
     ],
 )
 async def test_a_reply_that_stays_unusable_ends_after_two_repairs(

@@ -19,6 +19,7 @@ from theanine.embeddings.nonblank import NonblankEmbedder
 from theanine.errors import ModelRejected
 from theanine.llm.limits import Limits
 from theanine.llm.provider import (
+    bound_bytes,
     call_provider_factory,
     openai_name,
     openai_provider,
@@ -29,6 +30,8 @@ from theanine.llm.retry import call_with_retries
 
 BATCH_TEXTS = 256
 BATCH_CHARACTERS = 200_000
+MAX_BATCH_BYTES = 64_000_000
+"""Maximum bytes of the vectors of a batch; those of 4,096 numbers as JSON take 20 MB."""
 
 
 class PydanticAIEmbedder(NonblankEmbedder):
@@ -45,6 +48,7 @@ class PydanticAIEmbedder(NonblankEmbedder):
         super().__init__()
         model_name = openai_name(name, base_url)
         self._model, self._provider = _embedding_model(name, model_name, base_url)
+        bound_bytes(self._provider, MAX_BATCH_BYTES)
         self._name = name if model_name is None else f"openai:{model_name}"
         self._address = redact_secrets(self._model.base_url or "")
         self._limits = limits or Limits()

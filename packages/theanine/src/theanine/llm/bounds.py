@@ -15,6 +15,8 @@ MAX_ITEMS = 50
 """Maximum items of a list with no bound of its own."""
 MAX_CHARACTERS = 1_000
 """Maximum characters of a string with no bound of its own."""
+CHARACTERS_PER_TOKEN = 10
+"""Maximum characters of a reply for each of its tokens, on average; English prose has 4."""
 
 Keywords = Mapping[str, Any]
 """Keywords of JSON schema, such as ``{"maxLength": 400}``."""

@@ -15,8 +15,9 @@ import anyio
 
 from theanine.errors import ModelError
 from theanine.llm.base import DEFAULT_REQUEST, Message, RawReply, RequestOptions
+from theanine.llm.bounds import CHARACTERS_PER_TOKEN
 from theanine.llm.limits import Limits
-from theanine.llm.parsing import FINISH_ERRORS
+from theanine.llm.parsing import CUT_OFF, FINISH_ERRORS, TOO_LONG
 from theanine.llm.prompt import PromptTemplate
 from theanine.llm.retry import call_with_retries
 from theanine.llm.schema import schema_of
@@ -27,6 +28,10 @@ from theanine.types import Scope, Usage
 if TYPE_CHECKING:
     from theanine.llm.chat import Chat
 
+_MIN_CHARACTERS = 1_000
+"""Maximum characters of a reply of very few tokens."""
+_JSON_CHARACTERS = 6
+"""Maximum characters by which JSON spells one."""
 _log = logging.getLogger(__name__)
 
 
@@ -38,6 +43,7 @@ class ModelRequest:
         key: the journal key.
         prompt: messages, schema and options as JSON: all that the reply depends on, as journalled.
         options: those, with the bounds of the reply, which are not in the key.
+        max_characters: maximum characters of the reply's text; the rest is cut off.
     """
 
     key: str
@@ -46,8 +52,14 @@ class ModelRequest:
     schema: Mapping[str, Any] | None
     prompt: str
     options: RequestOptions
+    max_characters: int
     source_sessions: tuple[int, ...]
     epoch: int
+
+    @property
+    def max_journalled(self) -> int:
+        """Maximum characters of the reply as journalled, which is JSON where tools are offered."""
+        return self.max_characters * (_JSON_CHARACTERS + 1 if self.options.tools else 1)
 
 
 class JournalledCalls:
@@ -103,11 +115,27 @@ class JournalledCalls:
         model = self._chat.model
         hashed = _json([step.name, step.version, model.name, dict(model.settings), prompt])
         key = hashlib.sha256(hashed.encode()).hexdigest()
-        options = replace(options, bounds=options.bounds or step.bounds)
-        return ModelRequest(key, step, messages, schema, prompt, options, source_sessions, epoch)
+        bounds = options.bounds or step.bounds
+        options = replace(options, bounds=bounds)
+        tokens = options.max_tokens or model.settings.get("max_tokens") or bounds.tokens
+        most = max(tokens * CHARACTERS_PER_TOKEN, _MIN_CHARACTERS)
+        return ModelRequest(
+            key, step, messages, schema, prompt, options, most, source_sessions, epoch
+        )
 
-    async def _find_entry(self, key: str) -> JournalEntry | None:
-        """Return the usable entry of an earlier call, unless this chat asks again."""
+    async def _find_entry(self, request: ModelRequest) -> JournalEntry | None:
+        """Return the usable entry of an earlier call, unless this chat asks again.
+
+        Entries of versions that did not cut replies off may be too long, and are retired.
+        """
+        key, chat = request.key, self._chat
+        entry = await self._find_newest(key)
+        if entry is None or len(entry.reply) <= request.max_journalled:
+            return entry
+        await chat.store.retire_journal_entry(self._scope, key)
+        return None
+
+    async def _find_newest(self, key: str) -> JournalEntry | None:
         chat, fresh = self._chat, self._chat.fresh_keys
         if fresh is not None and (self._scope, key) not in fresh:
             fresh.add((self._scope, key))
@@ -153,7 +181,12 @@ class JournalledCalls:
         )
         # The finish reason is stored as an error because a replay sees the text alone.
         error = FINISH_ERRORS.get(reply.finish, "")
+        most = request.max_characters
+        if len(reply.text) > most:
+            reply, error = replace(reply, text=reply.text[:most]), error or CUT_OFF
         text = _journalled_text(reply, request.options)
+        if len(text) > request.max_journalled:
+            text, error = text[:most], TOO_LONG
         return await self._record(request, usage, reply=text, error=error)
 
     async def _record_failure(

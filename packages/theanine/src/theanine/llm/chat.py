@@ -131,7 +131,7 @@ class ScopedChat(Conversation):
         for _ in range(1 + (self._chat.limits.repairs if repairs is None else repairs)):
             request = self._request(step, messages, options, tuple(sorted(sessions)), epoch)
             keys.append(request.key)
-            entry = await self._find_entry(request.key)
+            entry = await self._find_entry(request)
             if entry is None:
                 entry = await self._send(request, limits)
                 calls += 1

@@ -62,7 +62,7 @@ class Conversation(JournalledCalls):
         error = ""
         for _ in range(1 + self._chat.limits.reply_retries):
             streamed = False
-            entry = await self._find_entry(request.key)
+            entry = await self._find_entry(request)
             if entry is not None:
                 self.usage += Usage(replayed=1)
             elif stream and isinstance(self._chat.model, StreamingModel):
@@ -127,10 +127,14 @@ class Conversation(JournalledCalls):
                     on_failure=partial(self._record_failure, request),
                 )
                 assert pieces is not None
+                left = request.max_characters
                 while isinstance(piece, str):
-                    received.append(sanitize(piece))
+                    received.append(sanitize(piece)[:left])
+                    left -= len(received[-1])
                     yield received[-1]
-                    piece = await self._next_piece(pieces, request)
+                    piece = await self._next_piece(pieces, request) if left else None
+                if piece is None:
+                    piece = self._cut_off(request, "".join(received))
                 seconds = anyio.current_time() - started
                 entry = await self._record_reply(request, piece, seconds)
         except ModelError as failure:
@@ -154,6 +158,17 @@ class Conversation(JournalledCalls):
         with anyio.move_on_after(timeout):
             return await anext(pieces)
         raise ModelUnavailable(f"{self._label(request)} sent nothing for {timeout:g} s")
+
+    def _cut_off(self, request: ModelRequest, text: str) -> RawReply:
+        """Return a reply that was not received to its end, with an estimate of its tokens."""
+        used = self._estimated_usage(request, text, 0)
+        return RawReply(
+            text=text,
+            input_tokens=used.input_tokens,
+            output_tokens=used.output_tokens,
+            cost=used.cost,
+            finish="length",
+        )
 
     def _estimated_usage(self, request: ModelRequest, text: str, seconds: float) -> Usage:
         model = self._chat.model

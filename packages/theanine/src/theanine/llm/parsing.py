@@ -33,6 +33,7 @@ _FENCE = re.compile(r"^[ \t]*(?:<<<[ \t]*([\w -]*)|>>>[ \t]*$)", re.MULTILINE)
 """A line of a prompt that begins or ends a block of quoted text."""
 _REPEATED = re.compile(rf"^[ \t]*(?:{re.escape(REMEMBERED_HEADING)}|<<<remembered\b)", re.MULTILINE)
 CUT_OFF = "it was cut off at the model's token limit"
+TOO_LONG = "it is longer than its bound"
 FINISH_ERRORS = {
     "length": CUT_OFF,
     "content_filter": "the provider's content filter withheld it",

@@ -81,25 +81,25 @@ def redact_secrets(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def bound_bytes(provider: Provider[Any], most: int = MAX_REPLY_BYTES) -> None:
+def bound_bytes(provider: Provider[Any] | None, most: int = MAX_REPLY_BYTES) -> None:
     """Let the provider's HTTP client read at most so many bytes of a reply, also of an error.
 
-    More raises ModelRejected while it is read. Does nothing for the few providers that call their
-    servers by other means than httpx.
+    More raises ModelRejected while it is read. Does nothing for the few providers that have no
+    client of httpx2.
     """
-    client = provider._own_http_client  # pyright: ignore[reportPrivateUsage]  (no public way)
-    if client is None:
-        return
+    client: object = getattr(provider, "_own_http_client", None)  # there is no public way
 
     async def bound(response: httpx2.Response) -> None:
         # A response of its own decompresses the bytes piece by piece, so that they can be counted.
-        inner = type(response)(200, headers=response.headers, stream=response.stream)
+        inner = httpx2.Response(200, headers=response.headers, stream=response.stream)
         response.headers.pop("Content-Encoding", None)
         response.stream = _BoundedStream(inner, most)
 
-    hooks = client.event_hooks
-    hooks["response"] = [*hooks["response"], bound]
-    client.event_hooks = hooks
+    if isinstance(client, httpx2.AsyncClient):
+        client.event_hooks = {
+            **client.event_hooks,
+            "response": [*client.event_hooks["response"], bound],
+        }
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
@@ -140,15 +140,22 @@ def translate_errors(name: str, address: str) -> Generator[None]:
             raise ModelRejected(f"{name} at {address}: {own}") from error
         raise _translate(error, name, address) from error
     except UnexpectedModelBehavior as error:
-        message = error.message[:_MAX_MESSAGE]
-        raise ModelUnavailable(f"{name} at {address} sent an unknown reply: {message}") from error
+        raise _unknown_reply(name, address, error.message) from error
     except UserError as error:
         raise ModelRejected(
-            f"{name} can't take this request: {error.message[:_MAX_MESSAGE]}"
+            f"{name} can't take this request: {_one_line(error.message)}"
         ) from error
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE]
-        raise ModelUnavailable(f"{name} at {address} sent an unknown reply: {reason}") from error
+        raise _unknown_reply(name, address, f"{type(error).__name__}: {error}") from error
+
+
+def _unknown_reply(name: str, address: str, reason: str) -> ModelUnavailable:
+    return ModelUnavailable(f"{name} at {address} sent an unknown reply: {_one_line(reason)}")
+
+
+def _one_line(text: str) -> str:
+    """Return the start of a library's or server's message, in one line."""
+    return " ".join(text[: 2 * _MAX_MESSAGE].split())[:_MAX_MESSAGE]
 
 
 def _root_cause(error: BaseException) -> BaseException:
@@ -162,7 +169,7 @@ def _translate(error: ModelAPIError, name: str, address: str) -> ModelError:
     if isinstance(error, ModelHTTPError):
         status = error.status_code
         message = f"status {status}, {_reason(error.body)}"
-    message = f"{name} at {address}: {' '.join(message.split())[:_MAX_MESSAGE]}"
+    message = f"{name} at {address}: {_one_line(message)}"
     if isinstance(error, ModelQuotaExceededError):
         return ModelRejected(f"{message}. The account's quota or credit is used up")
     if isinstance(error, ModelAuthenticationError):

@@ -35,6 +35,7 @@ from pydantic_ai.usage import RequestUsage
 from theanine.llm.base import DEFAULT_REQUEST, Message, RawReply, RequestOptions, Tool, ToolCall
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.provider import (
+    bound_bytes,
     call_provider_factory,
     openai_name,
     openai_provider,
@@ -46,6 +47,8 @@ from theanine.llm.settings import ModelSettings
 
 REASONING_TOKENS = 16_000
 """Added to the bound of a model that reasons before it replies, since that counts as output."""
+_MAX_TOKENS = 1_000_000_000
+"""Maximum tokens of one call; a larger count is an error of the server."""
 _OPENAI = "//api.openai.com"
 _NO_SCHEMAS = (400, 404, 415, 422, 501)
 """Statuses with which servers reject a JSON schema that they can't enforce."""
@@ -84,6 +87,7 @@ class PydanticAIChatModel:
             if _OPENAI not in provider.base_url and not _may_reason(model_name):
                 own["openai_chat_supports_max_completion_tokens"] = False  # a newer name for it
             self._model = OpenAIChatModel(model_name, provider=provider, profile=own)
+        bound_bytes(self._model.provider)
         self._name = name if model_name is None else f"openai:{model_name}"
         self._address = redact_secrets(self._model.base_url or "")
         self._in_prompt = settings.structured != "schema"
@@ -153,7 +157,7 @@ class PydanticAIChatModel:
                 self._reasons = True
                 response = await self._request(messages, schemas, options)
                 response.usage += spent
-        return _raw_reply(response)
+            return _raw_reply(response)
 
     async def _request(
         self,
@@ -299,6 +303,10 @@ def _text(event: object) -> str:
 
 
 def _raw_reply(response: ModelResponse) -> RawReply:
+    """Return the reply. Raises ValueError for what no provider can mean."""
+    used = response.usage
+    if not all(0 <= tokens <= _MAX_TOKENS for tokens in (used.input_tokens, used.output_tokens)):
+        raise ValueError(f"it counts {used.input_tokens} + {used.output_tokens} tokens")
     refusal = (response.provider_details or {}).get("refusal")
     return RawReply(
         text=refusal or response.text or "",
