@@ -69,3 +69,21 @@ def test_every_folder_of_the_source_is_a_package() -> None:
         if not (path.parent / "__init__.py").is_file() and "migrations" not in path.parts
     }
     assert homeless == set()
+
+
+def test_files_are_written_for_their_owner_alone() -> None:
+    """Code creates files and folders by ``theanine.private_files``, or in a temporary folder."""
+    creating = re.compile(
+        r"\.mkdir\(|\.touch\(|makedirs|(?<!private_files)\.write_(?:text|bytes)\("
+        r"|\bopen\((?!.*opener=).*[\"'](?:[wax]|r\+)b?\+?[\"']"
+    )
+    temporary = ("importers/cursor.py", "private_files.py")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for package in PACKAGES.values()
+        for path in sorted(package.rglob("*.py"))
+        if not str(path).endswith(temporary)
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if creating.search(line)
+    ]
+    assert found == []

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from theanine.errors import BadInput
+from theanine.private_files import owner_only
 
 
 def hash_files(path: Path) -> str:
@@ -76,7 +77,7 @@ def read_lines(file: Path, *, appended: bool = False) -> Iterator[tuple[Any, str
 
 def append_line(file: Path, line: str) -> None:
     """Append a line and flush it to disk, after repairing a last line that a kill cut off."""
-    with file.open("ab+") as out:
+    with open(file, "ab+", opener=owner_only) as out:
         _repair_end(out)
         out.write(line.encode() + b"\n")
         out.flush()
@@ -102,8 +103,10 @@ def _repair_end(out: BinaryIO) -> None:
 def write_atomically(file: Path, text: str) -> None:
     """Replace a file in one step: a kill leaves the old one or the new one."""
     part = file.with_name(f".{file.name}.part")
-    with part.open("w", encoding="utf-8") as out:
+    with open(part, "w", encoding="utf-8", opener=owner_only) as out:
         out.write(text)
         out.flush()
         os.fsync(out.fileno())
+    if file.exists():
+        part.chmod(file.stat().st_mode)
     part.replace(file)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import theanine
 from theanine.errors import FetchFailed
+from theanine.private_files import make_folder, owner_only
 
 if TYPE_CHECKING:
     from requests import HTTPError, Response
@@ -51,7 +52,7 @@ def download(
 
     Raises FetchFailed if the server can't be reached, refuses, or sends more than ``max_bytes``.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     try:
         if hub := _HUB_URL.fullmatch(url):
             _download_from_hub(hub, path, on_progress, max_bytes, timeout)
@@ -97,7 +98,7 @@ def _download_with_pooch(
             on_progress(received, total)
 
         try:
-            with open(output_file, "wb") as file:
+            with open(output_file, "wb", opener=owner_only) as file:
                 http(url, _BoundedFile(file, on_write, url, max_bytes), None)
         except HTTPError as error:
             _raise_if_permanent(error)

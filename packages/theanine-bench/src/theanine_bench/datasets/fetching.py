@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from theanine.errors import BadInput, FetchFailed, NotFound
+from theanine.private_files import make_folder
 from theanine_bench.datasets.checksums import Checksums, sha256_of
 from theanine_bench.datasets.download import MAX_BYTES, RETRIES, download
 from theanine_bench.datasets.registry import PublicDataset, PublicFile
@@ -56,7 +57,7 @@ def fetch(
         raise BadInput("it comes with theanine-bench; nothing is to be fetched", dataset.name)
     if not dataset.files:
         raise NotFound(f"{dataset.name} can't be fetched: {dataset.instructions}")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     fetched: list[str] = []
     unchanged: list[str] = []
     missing: list[str] = []
@@ -151,7 +152,7 @@ def _install(file: PublicFile, incoming: Path, folder: Path, checksums: Checksum
             archives={**checksums.archives, file.path: checksum},
         ).save(folder)
         for path in paths:
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            make_folder((folder / path).parent)
             os.replace(unpacked / path, folder / path)
 
 

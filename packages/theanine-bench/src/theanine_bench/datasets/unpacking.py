@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, NamedTuple
 
 from theanine.errors import FetchFailed
+from theanine.private_files import make_folder, owner_only
 
 MAX_BYTES = 20_000_000_000
 """Maximum size of an archive's members, unpacked."""
@@ -94,9 +95,9 @@ def _write(member: _Member, target: Path) -> None:
     source = member.open()
     if source is None:
         raise ValueError(f"{member.name!r} can't be opened")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     written = 0
-    with source, target.open("wb") as out:
+    with source, open(target, "wb", opener=owner_only) as out:
         while block := source.read(_BLOCK):
             written += len(block)
             if written > member.size:

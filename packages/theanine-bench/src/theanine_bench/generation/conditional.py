@@ -22,6 +22,7 @@ from theanine.importers import read_histories
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.chat import ScopedChat
 from theanine.llm.prompt import load_prompt
+from theanine.private_files import make_folder
 from theanine.types import Transcript
 from theanine_bench.datasets.schema import AnyAsText, OptionalText, Text, validate
 from theanine_bench.files import read_lines, read_text, write_atomically
@@ -312,7 +313,7 @@ def find_empty(*texts: str) -> str | None:
 
 def write_samples(folder: Path, task: Task, samples: Iterable[ConditionalSample]) -> int:
     """Write two files for each sample, as the authors' programs do; return their number."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     count = 0
     for sample in samples:
         history = [json.dumps(session, ensure_ascii=False) for session in sample.sessions]

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from theanine.errors import BadInput
+from theanine.private_files import make_folder
 from theanine_bench.files import append_line, read_lines
 from theanine_bench.rating.forms import FormQuestion, RatingForm
 from theanine_bench.rating.tasks import RatingTask
@@ -87,7 +88,7 @@ class Ratings:
                 raise BadInput(
                     f"{value!r} is not an answer to {question!r} in the form {self.form.name}"
                 )
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         append_line(file, json.dumps(asdict(rating), ensure_ascii=False, sort_keys=True))
 
     def raters(self) -> list[str]:

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, cast
 
 from theanine.errors import BadInput, SettingsError
+from theanine.private_files import make_folder
 from theanine.store import Store, open_store
 from theanine.text.words import format_date
 from theanine.types import Memory, Scope
@@ -72,7 +73,7 @@ async def draw_tasks(
     if not tasks:
         raise BadInput(f"there is nothing to rate with the form {form.name}", str(runs[0].path))
     drawn = Random(seed).sample(tasks, min(sample, len(tasks)))
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(file.parent)
     records = [asdict(task) for task in drawn]
     write_atomically(file, json.dumps(records, ensure_ascii=False, indent=1))
     return drawn

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from theanine.errors import BadInput, SettingsError
+from theanine.private_files import make_folder
 from theanine_bench.files import append_line, read_json, read_lines, write_atomically
 from theanine_bench.runs.legacy import upgrade_result, upgrade_settings, upgrade_summary
 from theanine_bench.samples import SampleResult
@@ -55,7 +56,7 @@ class RunFolder:
         folder can be made.
         """
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
             wanted = json.loads(json.dumps(dict(settings)))
             file = self.path / SETTINGS
             if not file.exists():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from theanine.errors import SettingsError
+from theanine.private_files import touch
 from theanine.store.processes import process_holder
 
 LOCK = "lock.db"
@@ -19,7 +20,10 @@ def lock_folder(folder: Path) -> Generator[None]:
 
     Raises SettingsError, naming the process, where another one holds it.
     """
-    with closing(sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None)) as lock:
+    file = folder / LOCK
+    with suppress(OSError):  # SQLite reports it
+        touch(file)
+    with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as lock:
         _begin(lock, folder)
         lock.execute("CREATE TABLE IF NOT EXISTS holder (name TEXT)")
         lock.execute("DELETE FROM holder")

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from theanine.errors import BadInput
+from theanine.private_files import make_folder
 from theanine.store import open_store
 from theanine_bench.config import RunConfig
 from theanine_bench.runs.folder import RunFolder, results_to_jsonl
@@ -49,7 +50,7 @@ async def replay(task: Task, config: RunConfig, folder: RunFolder) -> Replay:
 
 
 async def _copy_journal(source: Path, target: Path) -> None:
-    target.parent.mkdir(exist_ok=True)
+    make_folder(target.parent)
     old, new = open_store(str(source)), open_store(str(target))
     await old.open()
     await new.open()

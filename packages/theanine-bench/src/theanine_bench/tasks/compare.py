@@ -22,6 +22,7 @@ from typing import Any, Self
 import theanine
 from theanine.client.client import AsyncClient
 from theanine.methods.registry import open_method
+from theanine.private_files import make_folder
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 from theanine.types import History, Transcript, Turn, Usage
 from theanine_bench.config import RunConfig
@@ -272,7 +273,7 @@ class CompareTarget(Target):
     async def _open_memory(self, user: str) -> _Memory:
         number = list(self._labels).index(user) + 1
         path = self._context.folder / STORES / f"{number}.db"
-        path.parent.mkdir(exist_ok=True)
+        make_folder(path.parent)
         known = self._earlier_facts.get(user, {}) if path.exists() else {"remember_seconds": 0.0}
         client = await self._stack.enter_async_context(self._open[self._labels[user]](str(path)))
         self._memories[user] = _Memory(client, path, known.get("remember_seconds"))

@@ -27,6 +27,7 @@ from theanine.llm.chat import Chat, ScopedChat
 from theanine.llm.gather import gather
 from theanine.llm.limits import Limits
 from theanine.llm.prompt import load_prompt
+from theanine.private_files import make_folder, owner_only, write_text
 from theanine.store import open_store
 from theanine.summarization import summarize
 from theanine.text.formatting import (
@@ -164,7 +165,7 @@ async def write_question_file(
 def _append(out: Path, user: str, outcome: list[CounterfactualQuestion] | str) -> GenerationResult:
     if isinstance(outcome, str):
         return GenerationResult(user=user, failure=outcome)
-    with out.open("a", encoding="utf-8") as file:
+    with open(out, "a", encoding="utf-8", opener=owner_only) as file:
         file.write("".join(f"\n{format_question(question)}" for question in outcome))
         file.flush()
         os.fsync(file.fileno())
@@ -196,8 +197,8 @@ def _prepare_file(out: Path, header: dict[str, str]) -> set[str]:
     """Return the users that the file has questions about; start a new file with its header."""
     if not out.exists():
         try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text(format_header(**header), "utf-8")
+            make_folder(out.parent)
+            write_text(out, format_header(**header))
         except OSError as error:
             raise SettingsError(f"{out} can't be written ({error.strerror})") from error
         return set()

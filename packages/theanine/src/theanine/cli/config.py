@@ -21,6 +21,7 @@ from theanine.cli.options import JsonOption
 from theanine.cli.output import check_writable, show_json, write_text
 from theanine.cli.rendering import show_table
 from theanine.errors import NotFound, SettingsError
+from theanine.private_files import make_folder
 
 
 def _complete_settings(incomplete: str) -> list[str]:
@@ -129,7 +130,7 @@ def _load() -> Container:
 def _save(document: Container) -> None:
     file = config_path()
     try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(file.parent)
     except OSError as error:
         raise SettingsError(f"{file.parent} can't be made ({error.strerror})") from None
     check_writable(file)

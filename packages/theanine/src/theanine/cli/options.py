@@ -21,6 +21,7 @@ from theanine.client.redaction import KINDS
 from theanine.errors import NotFound, SettingsError, TheanineError
 from theanine.llm.limits import Limits
 from theanine.methods.registry import names
+from theanine.private_files import make_folder
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 from theanine.suggestion import suggest
 
@@ -411,7 +412,7 @@ def _open(options: OpenOptions, *, create: bool) -> Client:
             "`theanine import`, or name another with --store"
         )
     if str(options.location) == default_store():
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(file.parent)
     return Client(client)
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from theanine import private_files
 from theanine.cli.text import visible
 from theanine.errors import SettingsError
 
@@ -113,7 +114,7 @@ def check_writable(file: Path) -> None:
 def write_text(file: Path, text: str) -> None:
     """Write a file. Raises SettingsError if that fails."""
     try:
-        file.write_text(text, "utf-8")
+        private_files.write_text(file, text)
     except OSError as error:
         raise SettingsError(
             f"{file} can't be written ({error.strerror}); name another file"

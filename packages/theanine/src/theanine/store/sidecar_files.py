@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
+from theanine.private_files import make_folder, owner_only
+
 _UNFINISHED = ".part"
 
 
@@ -15,12 +17,12 @@ def write_file(folder: Path, scope_id: int, name: str, parts: Sequence[bytes]) -
 
     Only one process may write at a time.
     """
-    folder.mkdir(mode=0o700, exist_ok=True)
+    make_folder(folder)
     for unfinished in folder.glob(f"{scope_id}-{name}.*{_UNFINISHED}"):
         unfinished.unlink()
     path = folder / f"{scope_id}-{name}.{uuid4().hex}{_UNFINISHED}"
     try:
-        with path.open("xb") as file:
+        with open(path, "xb", opener=owner_only) as file:
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())

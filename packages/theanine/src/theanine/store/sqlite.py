@@ -17,6 +17,7 @@ from anyio import to_thread
 from sqlalchemy import exc, pool
 
 from theanine.errors import NotAStore, NotFound, SettingsError, StoreError
+from theanine.private_files import touch
 from theanine.store import residue_scan, sidecar_files
 from theanine.store.sql import erasure, upgrade
 from theanine.store.sql import schema as t
@@ -72,7 +73,7 @@ class SqliteStore(SqlStore):
         if not self.path.exists():
             # For its owner alone, as its log will be. What can't be written, SQLite reports.
             with suppress(OSError):
-                self.path.touch(mode=0o600)
+                touch(self.path)
         engine = sa.create_engine(
             "sqlite://",
             creator=self._open_file,

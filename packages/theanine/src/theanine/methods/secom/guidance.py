@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, Field, ValidationError
 
 from theanine.errors import BadInput
+from theanine.private_files import write_text
 from theanine.text.formatting import one_line
 
 EXAMPLE_TURNS = 24
@@ -92,4 +93,4 @@ def read_guidance(path: Path) -> Guidance:
 
 def write_guidance(guidance: Guidance, path: Path) -> None:
     """Write guidance as indented JSON, which can be edited by hand."""
-    path.write_text(guidance.model_dump_json(indent=2) + "\n", "utf-8")
+    write_text(path, guidance.model_dump_json(indent=2) + "\n")
