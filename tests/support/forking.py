@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
@@ -89,6 +90,11 @@ class Python:
     def kill(self) -> None:
         """Kill the process, without any cleanup."""
         self._process.kill()
+
+    def interrupt(self) -> None:
+        """Send what Ctrl-C sends."""
+        if self._process.pid:
+            os.kill(self._process.pid, signal.SIGINT)
 
     def terminate(self) -> None:
         """Ask the process to end."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from support.forking import Python
 from support.history_samples import line, save
-from support.running import Terminal
+from support.running import START, Terminal
 from theanine.demo import HARBOUR
 from theanine.testing import ScriptedServer, answer, status
 
@@ -28,10 +30,38 @@ def test_forget_erases_every_byte_and_reports_it(run: Terminal, tmp_path: Path) 
 def test_forget_confirms_first(run: Terminal) -> None:
     run("import", str(HARBOUR))
     ran = run.typed("forget", "--user", "ana", text="n\n")
-    assert ran.code == 1
+    assert "Erase all that ana has: 10 sessions with 130 turns? This can't be undone." in ran.err
+    assert (ran.code, ran.out, "Nothing was done." in ran.err) == (1, "", True)
     assert len(run("sessions", "--user", "ana", "--json").json["ana"]) == 10
+    ran = run.typed("forget", "--user", "ana", "--turn", "1", text="")
+    assert 'Erase turn 1 of ana ("' in ran.err
+    assert (ran.code, "--yes goes on without asking" in ran.err) == (2, True)
     assert run.typed("forget", "--user", "ana", "--session", "1", text="y\n").code == 0
     assert len(run("sessions", "--user", "ana", "--json").json["ana"]) == 9
+
+
+def test_what_is_not_there_is_not_asked_about(run: Terminal) -> None:
+    run("add", "I'm vegan.", "--user", "ana")
+    for what in ("--session", "--turn", "--memory", "--thread"):
+        ran = run("forget", "--user", "ana", what, "99", fine=False)
+        assert (ran.code, ran.out, "Erase" in ran.err) == (2, "", False)
+
+
+@pytest.mark.slow
+def test_an_interrupted_import_says_how_to_finish(run: Terminal, tmp_path: Path) -> None:
+    talks = (line(session=f"s{n % 20}", text=f"I sold boat {n} in Rijeka.") for n in range(600))
+    file = save(tmp_path, "talk.jsonl", "".join(talks))
+    with Python(START, "import", str(file), "-u", "ana", "--store", str(run.store)) as process:
+        assert process.stderr.readline() == "ana: remembering 600 turns\n"
+        process.interrupt()
+        code, _, err = process.communicate()
+        assert code == 130
+    assert re.fullmatch(r"ana: interrupted: `theanine remember` finishes the .* logged\n", err)
+    doctor = run("doctor").out
+    assert "•" in doctor
+    assert "Run `theanine remember`" in doctor
+    run("remember", "-u", "ana")
+    assert "all remembered" in run("doctor").out
 
 
 @pytest.mark.slow

@@ -84,6 +84,23 @@ def test_a_user_error_prints_only_its_message(
     assert expected in ran.err
 
 
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (["recall", "x", "--user", "ana", "--limit", "0"], "0 is less than 1, the least"),
+        (["recall", "x", "--user", "ana", "--limit", "x"], "'x' is not a whole number"),
+        (["recall", "x", "--user", "ana", "--min-relevance", "2"], "2 is more than 1, the most"),
+        (["recall", "x", "--user", "ana", "--min-relevance", "y"], "'y' is not a number"),
+        (["import", "x", "--start", "May"], "'May' is not a date; write it as 2024-05-08"),
+        (["log", "--user", "ana", "--serch", "x"], "--serch (did you mean --search?)"),
+        (["config", "set", "--profil", "x"], "--profil (did you mean --profile?)"),
+    ],
+)
+def test_a_wrong_option_is_explained(run: Terminal, command: list[str], expected: str) -> None:
+    ran = run.bare(*command, fine=False)
+    assert (ran.code, ran.out, expected in ran.err) == (2, "", True), ran.err
+
+
 def test_an_empty_question_is_an_error(ana: Terminal) -> None:
     ran = ana("recall", "", "--user", "ana", fine=False)
     assert (ran.code, "the question is empty" in ran.err) == (2, True)

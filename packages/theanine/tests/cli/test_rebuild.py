@@ -300,16 +300,16 @@ def test_it_confirms_on_a_terminal_before_calling_a_model(run: Terminal) -> None
         command_args = ["rebuild", "--method", "memory-retrieval", *model_options(server)]
         ran = run_on_terminal(run, "n\n", *command_args)
         assert (ran.code, len(server.calls)) == (1, 0)
-        assert "Continue?" in ran.out and "tokens in" in ran.out
+        assert "Continue?" in ran.err and "tokens in" in ran.out
         assert memory_counts(run) == {"exchange": 65}
         ran = run_on_terminal(run, "y\n", *command_args)
         assert (ran.code, len(server.calls)) == (0, 10)
-    assert "Continue?" not in run_on_terminal(run, "", "rebuild", "--method", "session").out
+    assert "Continue?" not in run_on_terminal(run, "", "rebuild", "--method", "session").err
     with ScriptedServer(answer) as server:
         ran = run_on_terminal(
             run, "", "rebuild", "--method", "theanine", "--yes", *model_options(server)
         )
-        assert (ran.code, "Continue?" in ran.out, len(server.calls) > 0) == (0, False, True)
+        assert (ran.code, "Continue?" in ran.err, len(server.calls) > 0) == (0, False, True)
 
 
 @pytest.mark.slow
@@ -318,7 +318,7 @@ def test_it_does_not_confirm_without_a_terminal(run: Terminal) -> None:
     with ScriptedServer(answer) as server:
         ran = run.typed("rebuild", "--method", "memory-retrieval", *model_options(server))
         assert (ran.code, len(server.calls)) == (0, 10)
-    assert "Continue?" not in ran.out
+    assert "Continue?" not in ran.err
 
 
 @pytest.mark.slow

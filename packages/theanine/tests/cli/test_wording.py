@@ -64,7 +64,9 @@ def printed(ran: Ran, run: Terminal) -> str:
 @pytest.mark.parametrize("name", [str(command.name) for command in COMMANDS])
 def test_help(name: str, run: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    check_snapshot(f"{name}-help", run.bare(name, "--help").out)
+    shown = run.bare(name, "--help").out
+    assert max(map(len, shown.splitlines())) <= 80
+    check_snapshot(f"{name}-help", shown)
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from theanine.cli.options import (
     default_store,
     open_client,
 )
-from theanine.cli.output import show_json
+from theanine.cli.output import show_json, to_json
 from theanine.cli.rendering import console, pluralize
 from theanine.embeddings.on_disk import option_for
 from theanine.embeddings.open import open_embedder, open_reranker
@@ -38,11 +38,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Result of one check; ``fix`` is empty if nothing is wrong."""
+    """Result of one check; ``fix`` is empty if nothing is wrong, ``advice`` if nothing is to do."""
 
     what: str
     result: str
     fix: str = ""
+    advice: str = ""
 
 
 def doctor(
@@ -72,19 +73,15 @@ def doctor(
         *_check("model", partial(_check_model, model, base_url, ask)),
     ]
     if as_json:  # "found" and "mend" are keys of version 0.1
-        show_json(
-            [
-                {"what": f.what, "result": f.result, "fix": f.fix, "found": f.result, "mend": f.fix}
-                for f in findings
-            ]
-        )
+        show_json([{**to_json(f), "found": f.result, "mend": f.fix} for f in findings])
     else:
         for finding in findings:
-            mark = "[red]✗[/]" if finding.fix else "[green]✓[/]"
+            mark = "[yellow]•[/]" if finding.advice else "[green]✓[/]"
+            mark = "[red]✗[/]" if finding.fix else mark
             console().print(f"{mark} [bold]{finding.what}[/]", end="  ")
             console().print(finding.result, markup=False)
-            if finding.fix:
-                console().print(f"    → {finding.fix}", markup=False)
+            if finding.fix or finding.advice:
+                console().print(f"    → {finding.fix or finding.advice}", markup=False)
     if any(finding.fix for finding in findings):
         raise typer.Exit(1)
 
@@ -141,6 +138,7 @@ def _check_sessions(client: Client) -> Finding:
         "sessions",
         f"{pluralize(len(pending), 'sessions')} to remember",
         f"{failures}. Then run `theanine remember`" if failures else "",
+        "" if failures else "Run `theanine remember`, unless a program is about to",
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,8 @@ from theanine.remembering.remember import RememberReport
 
 STANDARD_INPUT = "-"
 _MAX_SPEAKERS = 8
+_LONG = 500
+"""Turns that take so long to remember that it is announced, where there is no progress bar."""
 
 
 @expand_options
@@ -115,7 +118,8 @@ def import_(
                 continue
             reader = _read(file, named, reading)
             for history in reader.histories:
-                imported.append(_remember(client, history, named))
+                with _explaining_interrupts(client, named or history.name):
+                    imported.append(_remember(client, history, named))
                 if not output:
                     imported[-1].show()
             _show_notes(file, reader)
@@ -236,6 +240,20 @@ class _Imported:
                 print(visible(text), file=sys.stderr)
 
 
+@contextmanager
+def _explaining_interrupts(client: Client, user: str) -> Generator[None]:
+    """Say at an interrupt what is logged, and exit with 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        pending = len(client.user(user).pending())
+        done = "the same command imports what is missing"
+        if pending:
+            done = f"`theanine remember` finishes the {pluralize(pending, 'sessions')} logged"
+        print(visible(f"{user}: interrupted: {done}"), file=sys.stderr)
+        raise typer.Exit(130) from None
+
+
 def _remember(client: Client, history: History, user: str | None) -> _Imported:
     """Log and remember a history."""
     memory = client.user(user or history.name)
@@ -243,6 +261,8 @@ def _remember(client: Client, history: History, user: str | None) -> _Imported:
     # In turns, not sessions: those differ so much in length that an estimate would jump about.
     turns = {session.id: session.turn_count for session in memory.sessions()}
     pending = sum(turns.get(session.session, 0) for session in memory.pending())
+    if pending >= _LONG and not sys.stderr.isatty():
+        print(visible(f"{report.user}: remembering {pluralize(pending, 'turns')}"), file=sys.stderr)
     with progress(pending, report.user) as step:
         sessions = memory.remember(progress=lambda done: step(count=turns.get(done.session, 0)))
     return _Imported(report, sessions)

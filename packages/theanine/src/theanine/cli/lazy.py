@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from theanine.errors import CommandFailedToLoad, TheanineError, UserError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 Command = TyperCommand | TyperGroup
 
@@ -110,6 +113,14 @@ def lazy_app(
             for command in listed:
                 self.add_command(command)
 
+        def make_context(self, *args: Any, **extra: Any) -> Any:
+            with _plain_messages():
+                return super().make_context(*args, **extra)
+
+        def invoke(self, ctx: Any) -> Any:
+            with _plain_messages():  # commands of this group parse their options here
+                return super().invoke(ctx)
+
     return typer.Typer(
         cls=LazyGroup,
         callback=root or (lambda: None),  # makes typer build a group of no registered command
@@ -120,6 +131,42 @@ def lazy_app(
         help=help,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+
+
+@contextmanager
+def _plain_messages() -> Generator[None]:
+    """Say in the words of a command line what is wrong with an option's name or value."""
+    try:
+        yield
+    except typer.BadParameter as error:
+        from pydantic import ValidationError  # typer has loaded it by now, but not for --help
+
+        if isinstance(error.__cause__, ValidationError):
+            error.message = _describe(error.__cause__)
+        raise
+    except Exception as error:
+        if names := getattr(error, "possibilities", None):  # of an unknown option, the best first
+            unknown: Any = error  # typer has no public name for the error
+            unknown.message = f"{unknown.message} (did you mean {names[0]}?)"
+            unknown.possibilities = None
+        raise
+
+
+def _describe(error: ValidationError) -> str:
+    """Return what is wrong with an option's value."""
+    first = error.errors()[0]
+    value, kind, limits = first["input"], first["type"], first.get("ctx", {})
+    if kind == "greater_than_equal":
+        return f"{value} is less than {limits['ge']:g}, the least"
+    if kind == "less_than_equal":
+        return f"{value} is more than {limits['le']:g}, the most"
+    if kind.startswith("int_"):
+        return f"{value!r} is not a whole number"
+    if kind.startswith("float_"):
+        return f"{value!r} is not a number"
+    if kind.startswith(("date_", "datetime_")):
+        return f"{value!r} is not a date; write it as 2024-05-08"
+    return first["msg"]
 
 
 def replace_renamed_options(args: Sequence[str], renamed: Mapping[str, str]) -> list[str]:

@@ -23,9 +23,15 @@ from theanine.cli.options import (
     user_names,
     user_or_all,
 )
-from theanine.cli.output import FormatOptions, show_csv, show_json
+from theanine.cli.output import FormatOptions, confirm, resumable, show_csv, show_json
 from theanine.cli.text import pluralize, visible
+from theanine.client import UserMemory
+from theanine.errors import NotFound
+from theanine.fences import one_line
 from theanine.remembering.remember import RememberReport
+
+MAX_QUOTED = 60
+"""Characters of what is to be forgotten that the question quotes."""
 
 
 @expand_options
@@ -48,7 +54,7 @@ def remember(
     theanine remember
     theanine remember --user ana --model openai:gpt-4o-mini
     """
-    with options.open() as client:
+    with options.open() as client, resumable():
         reports = users.handle(client).remember(elsewhere=elsewhere)
     if output:
         output.show(reports)
@@ -95,10 +101,11 @@ def forget(
     """
     if keep_turns and memory is None:
         raise typer.BadParameter("--keep-turns is for forgetting a memory; name it with --memory")
-    if not yes:
-        typer.confirm("This can't be undone. Erase it?", abort=True)
     with open_client(store) as client:
         owner = known_user(client, user)
+        if not yes:
+            what = _describe_erasure(owner, session, thread, memory, turn, keep_turns=keep_turns)
+            confirm(f"Erase {what}? This can't be undone.")
         if (session, thread, memory, turn) == (None,) * 4:
             report = owner.forget_all()
         else:
@@ -133,6 +140,40 @@ def forget(
         )
     if not report.verified:
         raise typer.Exit(1)
+
+
+def _describe_erasure(
+    owner: UserMemory,
+    session: int | None,
+    thread: str | None,
+    memory: int | None,
+    turn: int | None,
+    *,
+    keep_turns: bool,
+) -> str:
+    """Return what would be erased, with the beginning of its words or its size."""
+    user = owner.scope.user
+    if memory is not None:
+        turns = " and not its source turns" if keep_turns else " and its source turns"
+        return (
+            f'memory {memory} of {user} ("{one_line(owner.get(memory).text, MAX_QUOTED)}"){turns}'
+        )
+    if turn is not None:
+        said = owner.turns(ids=[turn])
+        if not said:
+            raise NotFound(f"{user} has no turn {turn}; `theanine log` lists them")
+        return f'turn {turn} of {user} ("{one_line(said[0].full_text, MAX_QUOTED)}")'
+    of_thread = [s for s in owner.sessions() if thread is None or s.thread == thread]
+    sessions = [s for s in of_thread if session in (None, s.id)]
+    if session is not None and not sessions:
+        raise NotFound(f"{user} has no session {session}; `theanine sessions` lists them")
+    if thread is not None and not sessions:
+        raise NotFound(f"{user} has no thread {thread}; `theanine sessions` lists the keys")
+    count = pluralize(sum(each.turn_count for each in sessions), "turns")
+    if session is not None:
+        return f"session {session} of {user}, with {count}"
+    of = f"thread {thread} of {user}" if thread is not None else f"all that {user} has"
+    return f"{of}: {pluralize(len(sessions), 'sessions')} with {count}"
 
 
 @expand_options
@@ -170,6 +211,6 @@ def reembed(embedder: EmbedderOption = "local", store: StoreOption = "") -> None
         if count:
             print(f"{pluralize(count, 'vectors')} left to make", file=sys.stderr)
 
-    with open_client(store, embedder=embedder) as client:
+    with open_client(store, embedder=embedder) as client, resumable():
         count = client.reembed(show_remaining)
         print(f"{pluralize(count, 'vectors')} made by {client.embedder_name}")

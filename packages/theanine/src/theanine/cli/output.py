@@ -100,6 +100,30 @@ def json_default(value: Any) -> str:
     return str(iso() if iso else value)
 
 
+def confirm(question: str) -> None:
+    """Ask on standard error whether to go on; exit with 1 if not. Raises SettingsError."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    try:
+        answer = input()
+    except EOFError:
+        raise SettingsError(
+            "there was no answer, so nothing was done; --yes goes on without asking"
+        ) from None
+    if answer.strip().casefold() not in ("y", "yes"):
+        print("Nothing was done.", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+@contextmanager
+def resumable() -> Generator[None]:
+    """Say at an interrupt that the same command resumes, and exit with 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("interrupted: the same command resumes", file=sys.stderr)
+        raise typer.Exit(130) from None
+
+
 def check_writable(file: Path) -> None:
     """Raise SettingsError if a file can't be written; called before any work is done."""
     folder = file.absolute().parent

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from theanine.cli.options import RememberOptions, UsersOptions, YesOption, expand_options
-from theanine.cli.output import FormatOptions, progress
+from theanine.cli.output import FormatOptions, confirm, progress, resumable
 from theanine.cli.text import pluralize
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 
@@ -54,9 +54,9 @@ def rebuild(
 
     \b
     theanine rebuild --method exchange
-    theanine rebuild --method memory-retrieval --instead --model openai:gpt-4o-mini
+    theanine rebuild --method secom --instead --model openai:gpt-4o-mini
     theanine rebuild --method theanine --again --set link_to=all
-    theanine rebuild --method recursive-summary --fresh --estimate --model openai:gpt-4o-mini
+    theanine rebuild --fresh --estimate --model openai:gpt-4o-mini
     """
     with options.open() as client:
         expected = users.handle(client).estimate(again=again, instead=instead, fresh=fresh)
@@ -67,8 +67,8 @@ def rebuild(
                 output.show([expected])
             return
         if expected.calls and not yes and sys.stdin.isatty():
-            typer.confirm("Continue?", abort=True)
-        with progress(expected.sessions, expected.method) as step:
+            confirm("Continue?")
+        with resumable(), progress(expected.sessions, expected.method) as step:
             report = users.handle(client).rebuild(
                 again=again, instead=instead, fresh=fresh, progress=lambda _: step()
             )

@@ -68,7 +68,7 @@ def add(
 
     \b
     theanine add "I'm vegan." --user ana
-    theanine add "I found a vegan place." --assistant --session thread-42 --user ana
+    theanine add "I found one." --assistant --session thread-42 --user ana
     theanine add - --user ana --metadata source=notes < note.txt
     """
     said = sys.stdin.read().strip() if text == STANDARD_INPUT else text

@@ -18,7 +18,7 @@ from theanine.cli.options import (
     YesOption,
     parse_settings,
 )
-from theanine.cli.output import check_writable, progress
+from theanine.cli.output import check_writable, confirm, progress
 from theanine.cli.text import pluralize
 from theanine.errors import SettingsError
 from theanine.llm.base import ChatModel
@@ -100,7 +100,7 @@ def _generate(
     journal = out.with_name(f"{out.name}.db")
     check_writable(journal)
     if ask and sys.stdin.isatty():
-        typer.confirm("Continue?", abort=True)
+        confirm("Continue?")
     with progress(len(drafts), "drafts") as step:
         result = anyio.run(partial(generate_drafts, drafts, journal, model, progress=step))
     print(f"{out}: {pluralize(write(result.pieces), 'records')}")
