@@ -72,8 +72,18 @@ class Background:
         def report(done: RememberReport) -> None:
             if done.failure:  # its words may quote the user
                 _log.warning("session %d of %s is not remembered yet", done.session, done.scope)
-            if then is not None:
+            if then is None:
+                return
+            try:
                 then(done)
+            except Exception:
+                _log.exception(
+                    "your callback (on_remembered= or then=) failed after session %d of %s was "
+                    "remembered",
+                    done.session,
+                    done.scope,
+                )
+                raise
 
         try:
             future.set_result(await self._remember(scope, report))
