@@ -13,9 +13,8 @@ from typing import Any, get_args
 
 import theanine
 from theanine import errors, filters
-from theanine.client.options import ListArguments, RecallArguments, RememberWhen
+from theanine.client.options import RememberWhen
 from theanine.client.records import RecordOperations
-from theanine.client.reply_options import ReplyArguments
 from theanine.client.session import AsyncLiveSession
 from theanine.client.sync import ReplyStream
 from theanine.client.user import AsyncUserMemory
@@ -102,7 +101,6 @@ DOCUMENTED_BY: Mapping[type, tuple[type, ...]] = {
 }
 """The classes that describe a synchronous one and its methods."""
 INTERNAL = {"portal", "completed"}
-OPTIONS = {each.__name__: each for each in (RecallArguments, ReplyArguments, ListArguments)}
 WIDTH = 100
 
 
@@ -186,15 +184,11 @@ def _parameters(signature: inspect.Signature) -> Iterator[str]:
     for parameter in signature.parameters.values():
         if parameter.name == "self":
             continue
-        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD) and not keyword_only:
+        if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
             keyword_only = True
             yield "*"
         annotation = _annotation(parameter.annotation)
-        if parameter.kind is parameter.VAR_KEYWORD:
-            options = OPTIONS[annotation.removeprefix("Unpack[").removesuffix("]")]
-            for option, of_option in options.__annotations__.items():
-                yield f"{option}: {_annotation(of_option)} = …"
-        elif parameter.default is parameter.empty:
+        if parameter.default is parameter.empty:
             yield f"{parameter.name}: {annotation}"
         else:
             yield f"{parameter.name}: {annotation} = {_default(parameter.default)}"
@@ -204,13 +198,14 @@ def _annotation(annotation: Any) -> str:
     """Return an annotation as it is written, of the synchronous API."""
     if annotation is inspect.Signature.empty:
         return ""
-    written = getattr(annotation, "__forward_arg__", annotation)
-    text = written if isinstance(written, str) else inspect.formatannotation(written)
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     text = re.sub(r"Coroutine\[Any, Any, (\w+)\]", r"\1", text)
     return re.sub(r"Annotated\[([^,]+), .*\]", r"\1", text).replace("Async", "")
 
 
 def _default(value: Any) -> str:
+    if value is ...:  # of an option
+        return "…"
     if inspect.isroutine(value):
         return value.__name__
     text = repr(value)

@@ -23,7 +23,7 @@ from typing import Any, cast
 from theanine.errors import SettingsError
 from theanine.types import Metadata, Scalar
 
-Where = Mapping[str, "Scalar | Sequence[Scalar] | Mapping[str, Scalar | Sequence[Scalar]]"]
+Where = Mapping[str, Scalar | Sequence[Scalar] | Mapping[str, Scalar | Sequence[Scalar]]]
 """A filter as the caller writes it."""
 
 _ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {

@@ -169,6 +169,12 @@ class Session:
     metadata: Metadata = field(default_factory=dict[str, Scalar], hash=False)
     thread: str | None = None
 
+    def __str__(self) -> str:
+        turns = "1 turn" if self.turn_count == 1 else f"{self.turn_count} turns"
+        state = "open" if self.ended_at is None else "remembered" if self.remembered_at else "ended"
+        when = f"{self.started_at:%Y-%m-%d %H:%M}, " if self.dated else ""
+        return f"session {self.id}: {when}{turns}, {state}"
+
     @property
     def order(self) -> tuple[datetime, int]:
         """Sort key: start time, then id."""
@@ -304,6 +310,9 @@ class Memory:
     dated: bool = True
     metadata: Metadata = field(default_factory=dict[str, Scalar], hash=False)
 
+    def __str__(self) -> str:
+        return self.text
+
     @property
     def order(self) -> tuple[datetime, int]:
         """Sort key: time, then id."""
@@ -387,6 +396,9 @@ class Timeline:
     links: tuple[Link, ...]
     retrieved: int
 
+    def __str__(self) -> str:
+        return "\n→ ".join(memory.text for memory in self.memories)
+
 
 @renamed_fields(constructor=True, sources="source_turns")
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,6 +427,9 @@ class Part:
     made_by: str = LOCAL_MODEL
     pinned: bool = False
     scope: Scope | None = None
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @renamed_fields(sources="source_turns")
@@ -474,6 +489,10 @@ class Recollection:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        counts = f"parts={len(self.parts)} source_turns={len(self.source_turns)}"
+        return f"<Recollection for {self.query!r:.60}: {counts}>"
 
 
 # What a method returns for one session

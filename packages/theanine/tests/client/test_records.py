@@ -206,8 +206,8 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[theanine.Client
     ("options", "message"),
     [
         ({"limit": 0}, "the limit must be at least 1"),
-        ({"after": "x"}, "after must be the id"),
-        ({"search": 3}, "search must be words"),
+        ({"after": "x"}, "after must be a whole number"),
+        ({"search": 3}, "search must be a string"),
         ({"since": "soon"}, "since ('soon') is not a date"),
         ({"until": 3}, "until must be a date"),
         ({"where": {"n": {"=>": 1}}}, "did you mean"),
@@ -226,7 +226,7 @@ def test_lists_refuse_options_without_a_meaning(
             read(**options)
         assert message in str(raised.value)
     wrong: dict[str, Any] = {"limt": 3}
-    with pytest.raises(TypeError, match="takes no argument 'limt'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'limt'"):
         client.user("ana").memories(**wrong)
 
 
@@ -731,7 +731,7 @@ def test_undated_turns_do_not_expire(client: theanine.Client, clock: Clock) -> N
     client.set_retention(timedelta(days=1))
     clock.time = START + timedelta(days=400)
     assert client.expire() == []
-    with pytest.raises(SettingsError, match="at least a minute"):
+    with pytest.raises(SettingsError, match="from a minute to"):
         client.set_retention(timedelta(seconds=1))
 
 
@@ -832,7 +832,7 @@ def test_a_shared_scope_is_recalled_from_when_it_is_given(client: theanine.Clien
     for budget in (0, 20, 30, 40, 60):
         assert count_tokens(both.recall(question, budget=budget).text) <= budget
     assert [turn.text for turn in both.turns()] == [FACTS[1]], "lists are of the own scope"
-    with pytest.raises(BadInput, match=r"such as \['everyone'\]"):
+    with pytest.raises(SettingsError, match="shared must be a list"):
         client.user("ana", shared="everyone")
 
 

@@ -8,12 +8,14 @@ from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future
 from typing import Any
 
+from theanine.client.arguments import check_arguments
 from theanine.remembering.remember import Progress, RememberReport
 from theanine.types import Scope
 
 _log = logging.getLogger(__name__)
 
 
+@check_arguments
 class Remembering:
     """Ended sessions that are being remembered: await it, or wait for :meth:`result`.
 

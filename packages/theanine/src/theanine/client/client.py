@@ -16,11 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Self
 
+from theanine.client.arguments import check_arguments
 from theanine.client.engine import Engine
 from theanine.client.old_calls import accept_old_calls
 from theanine.client.options import OpenOptions, takes_options
 from theanine.client.user import AsyncUserMemory, ScopedOperations
-from theanine.errors import BadInput
 from theanine.text.attribution import without_attribution
 from theanine.types import LOCAL_MODEL, Scope
 
@@ -28,11 +28,15 @@ REEMBED_BATCH = 512
 
 
 @accept_old_calls
+@check_arguments
 class AsyncClient(ScopedOperations):
     """A client of one store, with one memory method. Made by :func:`theanine.aopen`."""
 
     def __init__(self, options: OpenOptions) -> None:
         super().__init__(Engine(options), None)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.location}: {self.method_name}, {self.model_name}>"
 
     async def __aenter__(self) -> Self:
         await self._engine.open()
@@ -68,8 +72,6 @@ class AsyncClient(ScopedOperations):
 
         Raises BadInput for a name that can't be stored.
         """
-        if isinstance(shared, str):
-            raise BadInput(f"shared must be a list of agents, such as [{shared!r}]")
         scopes = [Scope(user, other, tenant) for other in dict.fromkeys(shared) if other != agent]
         return AsyncUserMemory(self._engine, Scope(user, agent, tenant), scopes, name)
 

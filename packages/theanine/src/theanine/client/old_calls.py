@@ -52,4 +52,7 @@ def _old_call(name: str, position: int, current: Callable[..., Any] | None) -> C
         new = "forget_all" if name == "forget" and not kwargs else name
         return getattr(self.user(user, **scope), new)(*args, **kwargs)
 
-    return wraps(current)(call) if current else call
+    if current:
+        return wraps(current)(call)
+    call.__name__, call.__doc__ = name, f"Deprecated: ``client.user(…).{name}()`` replaces it."
+    return call

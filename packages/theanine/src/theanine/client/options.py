@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from datetime import date, datetime, time, timedelta
 from functools import wraps
 from inspect import cleandoc, signature
 from os import PathLike
-from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, cast, get_args
+from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, cast, get_type_hints
 
+from theanine.client.arguments import check_type
 from theanine.client.redaction import Redact
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder, Reranker
@@ -99,23 +100,25 @@ class OpenOptions:
     redact: Redact | str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        hints = get_type_hints(OpenOptions)
+        for option in fields(self):
+            check_type(option.name, getattr(self, option.name), hints[option.name])
         if self.pause is not None and self.pause <= timedelta(0):
             raise SettingsError(f"the pause must be longer than 0, not {self.pause}")
-        if self.remembering not in get_args(RememberWhen):
-            raise SettingsError(
-                f"remembering must be {', '.join(get_args(RememberWhen))}, not {self.remembering!r}"
-            )
         for option, attribute in _ATTRIBUTES.items():
             value: object = getattr(self, option)
             is_named = isinstance(value, str) or hasattr(value, attribute)
-            optional = value is None and option == "memory_model"
+            optional = value is None and option in ("method", "memory_model", "reranker")
             is_path = isinstance(value, PathLike) and option == "location"
             if not (is_named or optional or is_path):
                 kind = type(cast("object", value)).__name__
                 raise SettingsError(f"{option} must be a string, not {kind}")
 
 
-_ATTRIBUTES = {"location": "location", "model": "name", "memory_model": "name", "embedder": "name"}
+_ATTRIBUTES = {
+    "location": "location",
+    **dict.fromkeys(("method", "model", "memory_model", "embedder", "reranker"), "name"),
+}
 """An attribute of the objects that may stand in for a name."""
 
 
@@ -131,7 +134,9 @@ def takes_options(
 
         about = cleandoc(OpenOptions.__doc__ or "").partition("\n")[2]
         opener.__doc__ = f"{cleandoc(open_with.__doc__ or '')}\n{about}"
-        setattr(opener, "__signature__", signature(options))  # noqa: B010
+        returns = signature(open_with).return_annotation
+        shown = signature(options).replace(return_annotation=returns)
+        setattr(opener, "__signature__", shown)  # noqa: B010
         return opener
 
     return decorate
@@ -168,9 +173,8 @@ class ListArguments(TypedDict, total=False):
 def recall_options(now: datetime, arguments: RecallArguments) -> RecallOptions:
     """Return the options of a recall. Days are read in the time zone of ``now``.
 
-    Raises SettingsError for a value out of range or an unknown argument.
+    Raises SettingsError for a value out of range.
     """
-    _check_names("recall", arguments, RecallArguments)
     return RecallOptions(
         budget=arguments.get("budget"),
         limit=arguments.get("limit"),
@@ -185,17 +189,12 @@ def recall_options(now: datetime, arguments: RecallArguments) -> RecallOptions:
 def list_options(now: datetime, arguments: ListArguments) -> Listing:
     """Return the options of a list. Days are read in the time zone of ``now``.
 
-    Raises SettingsError for a value out of range or an unknown argument.
+    Raises SettingsError for a value out of range.
     """
-    _check_names("list", arguments, ListArguments)
     limit, after = arguments.get("limit"), arguments.get("after")
     search = arguments.get("search", "")
-    if limit is not None and (type(limit) is not int or limit < 1):
-        raise SettingsError(f"the limit must be at least 1, not {limit!r}")
-    if after is not None and type(after) is not int:
-        raise SettingsError(f"after must be the id of the last one seen, not {after!r}")
-    if not isinstance(cast("object", search), str):
-        raise SettingsError(f"search must be words in a string, not {search!r}")
+    if limit is not None and limit < 1:
+        raise SettingsError(f"the limit must be at least 1, not {limit}")
     return Listing(
         limit=limit,
         after=after,
@@ -205,12 +204,6 @@ def list_options(now: datetime, arguments: ListArguments) -> Listing:
         until=read_moment("until", arguments.get("until"), now, end=True),
         where=Filter.parse(arguments.get("where")),
     )
-
-
-def _check_names(what: str, arguments: Mapping[str, object], known: type) -> None:
-    names = known.__annotations__
-    if unknown := sorted(set(arguments) - set(names)):
-        raise TypeError(f"{what}() takes no argument {unknown[0]!r}; it takes {', '.join(names)}")
 
 
 _AGO = re.compile(r"(\d{1,4}) (day|week|month|year)s? ago")
@@ -233,10 +226,10 @@ def read_moment(
     """
     if isinstance(value, str):
         value = _read_words(name, value, now, end=end)
+    if isinstance(value, datetime) and value.utcoffset() is None:
+        raise SettingsError(f"{name} needs a UTC offset, such as {value.isoformat()}+00:00")
     if value is None or isinstance(value, datetime):
         return value
-    if not isinstance(cast("object", value), date):
-        raise SettingsError(f"{name} must be a date, a datetime or its words, not {value!r}")
     return datetime.combine(value, time.max if end else time.min, now.tzinfo)
 
 

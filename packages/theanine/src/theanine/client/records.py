@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Unpack
 
+from theanine.client.arguments import check_arguments
 from theanine.client.engine import Engine
 from theanine.client.options import ListArguments
-from theanine.errors import BadInput, NotFound
+from theanine.errors import BadInput, NotFound, SettingsError
 from theanine.methods.theanine.method import longest_timelines
 from theanine.store.values import ForgetReport, UserSettings
 from theanine.text.attribution import without_attribution
@@ -25,6 +26,7 @@ from theanine.types import (
 )
 
 
+@check_arguments
 class RecordOperations:
     """Operations on the records of one user.
 
@@ -82,7 +84,7 @@ class RecordOperations:
         if ids is None and options:
             return await store.list_turns(self.scope, listing, session=session, thread=thread)
         if options or (ids is not None and thread is not None):
-            raise TypeError("turns() takes ids or options of a list, not both")
+            raise SettingsError("turns() takes ids or options of a list, not both")
         return await store.turns(self.scope, session=session, thread=thread, ids=ids)
 
     async def memories(

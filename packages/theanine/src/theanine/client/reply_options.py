@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack, cast, get_args
+from typing import Any, Unpack, cast
 
 from theanine.client.options import RecallArguments
 from theanine.errors import SettingsError
@@ -39,17 +39,12 @@ def reply_options(
 
     Raises SettingsError for a value out of range, and for a tool that is not one.
     """
-    for name, text in (("system", system), ("persona", persona)):
-        if not isinstance(cast("object", text), str):
-            raise SettingsError(f"{name} must be a string, not {type(text).__name__}")
     if temperature is not None and not 0 <= temperature <= 2:
         raise SettingsError(f"temperature must be from 0 to 2, not {temperature!r}")
-    if max_tokens is not None and (type(max_tokens) is not int or max_tokens < 1):
+    if max_tokens is not None and max_tokens < 1:
         raise SettingsError(f"max_tokens must be at least 1, not {max_tokens!r}")
-    if prompt not in (None, *get_args(ReplyPrompt)):
-        raise SettingsError(f"prompt must be 'chat' or 'transcript', not {prompt!r}")
     stops = (stop,) if isinstance(stop, str) else tuple(stop)
-    if not all(isinstance(cast("object", text), str) and text for text in stops):
+    if not all(stops):
         raise SettingsError(f"stop must be one or more texts, not {stop!r}")
     request = RequestOptions(
         temperature=temperature,

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, TypeVar, Unpack, cast, overload
 
 import anyio
 
+from theanine.client.arguments import check_arguments
 from theanine.client.dialogues import Dialogue
 from theanine.client.engine import Engine
 from theanine.client.merging import memory_ids
@@ -61,7 +62,11 @@ class AddReport:
     turns: tuple[Turn, ...]
     known: int = 0
 
+    def __str__(self) -> str:
+        return f"session {self.session}: logged={len(self.turns)} known={self.known}"
 
+
+@check_arguments
 class AsyncLiveSession:
     """A session with a user, whose calls are logged one after the other.
 
@@ -95,6 +100,10 @@ class AsyncLiveSession:
         self._recalled: tuple[int, ...] = ()
         self._lock = anyio.Lock()
         self.id: int | None = None
+
+    def __repr__(self) -> str:
+        key = f" {self.key!r}" if self.key is not None else ""
+        return f"<{type(self).__name__}{key} of {self._scope}>"
 
     async def __aenter__(self) -> Self:
         return self
@@ -190,6 +199,7 @@ class AsyncLiveSession:
         metadata: Metadata | None,
     ) -> list[Utterance]:
         if isinstance(messages, str):
+            check_name(messages, "the text", "")
             messages = [{"role": "user", "content": messages}]
         listed = messages if isinstance(messages, Sequence) else [messages]
         names = speakers(self._scope, self._speaker)
@@ -481,7 +491,7 @@ async def _shielded(work: Awaitable[T]) -> T:
 
 
 def _check_count(name: str, count: int | None) -> int | None:
-    if count is not None and (type(count) is not int or count < 1):
+    if count is not None and count < 1:
         raise SettingsError(f"{name} must be at least 1 turn, not {count!r}")
     return count
 

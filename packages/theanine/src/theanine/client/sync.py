@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Itera
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import partial, wraps
+from inspect import signature
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 from weakref import finalize
 
@@ -35,6 +36,12 @@ class _Sync:
 
     @property
     def portal(self) -> BlockingPortal: ...
+
+    def __repr__(self) -> str:
+        return repr(self.inner).replace("<Async", "<", 1)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in ("inner", "portal")]
 
 
 def _run(method: Callable[Concatenate[Any, P], Awaitable[R]]) -> Callable[Concatenate[Any, P], R]:
@@ -68,6 +75,9 @@ def _iterate(
     def iterate(self: _Sync, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
         return _values(method(self.inner, *args, **kwargs), self.portal)
 
+    shown = signature(method)
+    returns = str(shown.return_annotation).removeprefix("Async")
+    setattr(iterate, "__signature__", shown.replace(return_annotation=returns))  # noqa: B010
     return iterate
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Unpack, cast
 
+from theanine.client.arguments import check_arguments
 from theanine.client.background import Remembering
 from theanine.client.engine import Engine
 from theanine.client.options import RecallArguments
@@ -58,6 +59,7 @@ class ImportReport:
     forgotten: int = 0
 
 
+@check_arguments
 class ScopedOperations:
     """Operations on one user's data or, called on the client, on all users'."""
 
@@ -142,6 +144,7 @@ class ScopedOperations:
         return self._engine.store.export(self._scope)
 
 
+@check_arguments
 class AsyncUserMemory(ScopedOperations, RecordOperations):
     """What is stored for one user (of one agent and tenant), and all that can be done with it.
 
@@ -158,6 +161,9 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         super().__init__(engine, scope)
         self.scope, self.shared = scope, tuple(shared)
         self.name = name or scope.user
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.scope}>"
 
     # the path: turn → log → session ends → remember; query → recall → reply
 

@@ -134,7 +134,7 @@ def all_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _parse(name: str, kind: Any, settings: Mapping[str, Any]) -> Any:
     valid = {field.name for field in fields(kind)}
-    if unknown := sorted(set(settings) - valid - {"paper"}):
+    if unknown := sorted(map(str, set(settings) - valid - {"paper"})):
         raise SettingsError(
             f"the method {name} has no setting {unknown[0]}{suggest(unknown[0], valid)}; it has: "
             f"{', '.join(sorted(valid))}"

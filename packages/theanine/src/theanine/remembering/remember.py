@@ -64,6 +64,10 @@ class RememberReport:
     notes: tuple[str, ...] = ()
     failure: str | None = None
 
+    def __str__(self) -> str:
+        result = self.failure or f"memories={self.memories} links={self.links}"
+        return f"{self.scope}, session {self.session}: {result}"
+
 
 Progress = Callable[[RememberReport], None]
 """Called after each session."""

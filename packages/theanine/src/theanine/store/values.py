@@ -222,6 +222,10 @@ class ForgetReport:
     pending_again: int = 0
     verified: bool = False
 
+    def __str__(self) -> str:
+        erased = f"sessions={self.sessions} turns={self.turns} memories={self.memories}"
+        return f"{self.scope}: erased {erased}, {'' if self.verified else 'not '}verified"
+
 
 def stored_vectors(rows: NDArray[Any]) -> NDArray[np.float32]:
     """Return vectors as a store returns them: rounded to float16, then of unit norm or zero."""

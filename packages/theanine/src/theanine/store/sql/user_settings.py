@@ -25,6 +25,7 @@ from theanine.types import Scope
 
 _RETENTION = "retention"  # name of the store's setting
 MIN_RETENTION = timedelta(minutes=1)
+MAX_RETENTION = timedelta(days=300 * 365)
 
 
 def load_settings(db: sa.Connection, scope: Scope | None) -> UserSettings:
@@ -53,8 +54,11 @@ def set_time_zone(db: sa.Connection, scope: Scope, name: str | None) -> None:
 
 def set_retention(db: sa.Connection, scope: Scope | None, retention: timedelta | None) -> None:
     """Set or unset how long a scope's turns are kept, or all turns of the store."""
-    if retention is not None and retention < MIN_RETENTION:
-        raise SettingsError(f"the retention must be at least a minute, not {retention}")
+    if retention is not None and not MIN_RETENTION <= retention <= MAX_RETENTION:
+        raise SettingsError(
+            f"the retention must be from a minute to {MAX_RETENTION.days:,} days, not {retention}; "
+            "None keeps everything"
+        )
     seconds = None if retention is None else round(retention.total_seconds())
     if scope is not None:
         check_scope(scope)
