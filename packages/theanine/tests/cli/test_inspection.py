@@ -49,7 +49,7 @@ def test_recall_within_bounds(ana: Terminal) -> None:
 
 def test_timelines_are_trees_with_relations_and_dates(ana: Terminal) -> None:
     shown = ana("timeline", "--user", "ana").out
-    assert "↓ Changed 22 Jun 2024 Ana said" in shown
+    assert "↓ Changed Ana said on 22 June 2024" in shown
     lines = ana("timeline", "--user", "ana", "--json").json
     assert all(len(item["links"]) == len(item["memories"]) - 1 for item in lines)
 
