@@ -221,24 +221,40 @@ def test_the_loop_loses_nothing_of_an_open_thread(client: theanine.Client) -> No
     live = client.user("ana").session("terminal")
     live.hear("I'm allergic to hazelnuts.")
     live.say("Noted.")
-    for number in range(12):
+    for number in range(17):
         live.hear(f"Tell me fact {number} about volcanoes.")
         live.say(f"Fact {number}: volcanoes are hot.")
     live.hear("What am I allergic to?")
     shown, found = live.messages(), live.recall()
-    assert len(shown) == 20
+    assert len(shown) == 27, "20, and what is left of a step of 10"
     assert "hazelnuts" not in str(shown)
     assert "hazelnuts" in found.text
-    assert {turn.id for turn in found.source_turns}.isdisjoint(range(8, 28)), "they are shown"
-    assert not live.recall(last=27), "all of it is shown"
-    assert live.messages(last=27)[0] == {"role": "user", "content": "I'm allergic to hazelnuts."}
+    assert {turn.id for turn in found.source_turns}.isdisjoint(range(11, 38)), "they are shown"
+    assert not live.recall(last=37), "all of it is shown"
+    assert live.messages(last=37)[0] == {"role": "user", "content": "I'm allergic to hazelnuts."}
     wide = client.user("ana").session("terminal", window=None)
-    assert len(wide.messages()) == 27
+    assert len(wide.messages()) == 37
     for wrong in (0, -1, True, "3"):
         with pytest.raises(SettingsError, match=r"must be (at least 1 turn|a whole number)"):
             live.messages(last=wrong)  # pyright: ignore[reportArgumentType]
         with pytest.raises(SettingsError, match=r"must be (at least 1 turn|a whole number)"):
             client.user("ana").session(window=wrong)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_window_moves_in_steps_so_that_prompts_begin_alike(path: str) -> None:
+    with theanine.open(path) as client, theanine.open(path) as other:
+        mine = client.user("ana").session("terminal", window=4)
+        sizes: list[int] = []
+        firsts: list[str] = []
+        for number in range(1, 13):
+            mine.hear(f"Turn {number}.")
+            shown = mine.messages()
+            assert other.user("ana").session("terminal", window=4).messages() == shown
+            sizes.append(len(shown))
+            firsts.append(shown[0]["content"])
+        assert sizes == [1, 2, 3, 4, 5, 4, 5, 4, 5, 4, 5, 4]
+        assert firsts[4:8] == ["Turn 1.", "Turn 3.", "Turn 3.", "Turn 5."]
+        assert [len(mine.messages(last=4)), len(mine.messages(last=40))] == [4, 12]
 
 
 @pytest.mark.parametrize("method", ["theanine", "exchange", "full-history"])

@@ -27,7 +27,7 @@ class Dialogue:
         self._store, self._scope, self._thread = store, scope, thread
         self._epoch = -1  # ScopeVersion.epoch when they were read; a later one may have erased some
         self._turns: list[Turn] = []  # in order and without gaps
-        self._complete = False  # whether they begin with the first turn
+        self._before = 0  # the number of turns before them
         self._older_system: Turn | None = None  # the newest system turn before them
         self._searched = False  # whether it was looked for
 
@@ -40,15 +40,23 @@ class Dialogue:
         """Add turns that follow; another task may have added some of them."""
         last = self._turns[-1].id if self._turns else 0
         self._turns += [turn for turn in turns if turn.id > last]
-        if len(self._turns) > KEPT:
-            del self._turns[:-KEPT]
-            self._complete = self._searched = False
+        if (surplus := len(self._turns) - KEPT) > 0:
+            del self._turns[:surplus]
+            self._before += surplus
+            self._searched = False
 
-    async def shown(self, count: int | None) -> list[Turn]:
+    async def shown(self, count: int | None, *, in_steps: bool = False) -> list[Turn]:
         """Return the newest ``count`` turns, or all with None, as a chat model can be shown them.
 
-        Calls of tools and their results come together or not at all, and have their content.
+        Calls of tools and their results come together or not at all, and have their content. With
+        ``in_steps``, up to half as many more are shown, so that the first one stays the same for
+        some turns, and a provider's cache of the prompt is of use.
         """
+        if in_steps and count is not None:
+            step = max(count // 2, 1)
+            await self._newest(count + step - 1)
+            surplus = self._before + len(self._turns) - count
+            count += surplus % step if surplus > 0 else 0
         turns, read = await self._newest(count), count
         while read is not None and len(turns) == read and turns[0].role == "tool":
             read *= 2  # its call may be before it
@@ -60,9 +68,9 @@ class Dialogue:
             shown = without_unpaired([by_id.get(turn.id, turn) for turn in shown])
         return shown
 
-    async def prompt(self, count: int | None) -> list[Turn]:
+    async def prompt(self, count: int | None, *, in_steps: bool = False) -> list[Turn]:
         """Return what :meth:`shown` does, after the system's newest turn if that is older."""
-        shown = await self.shown(count)
+        shown = await self.shown(count, in_steps=in_steps)
         system = await self.system()
         return [system, *shown] if system and shown and system.id < shown[0].id else shown
 
@@ -80,13 +88,18 @@ class Dialogue:
         if self._thread is None and self.session is None:
             return []
         version = await self._store.scope_version(self._scope)
-        has_them = self._complete or (count is not None and len(self._turns) >= count)
+        has_them = not self._before or (count is not None and len(self._turns) >= count)
         last = self._turns[-1].id if self._turns else 0
         if self._epoch != version.epoch or not has_them:
             self._turns = await self._read(last=count)
             self._epoch = version.epoch
-            self._complete = count is None or len(self._turns) < count
-            self._older_system, self._searched = None, self._complete
+            self._before = 0
+            if count is not None and len(self._turns) == count:
+                total = await self._store.count_turns(
+                    self._scope, session=self.session, thread=self._thread
+                )
+                self._before = max(total - count, 0)
+            self._older_system, self._searched = None, not self._before
         elif version.turns > last:
             later = await self._read(after=last)
             if self._epoch != version.epoch:  # something was erased meanwhile

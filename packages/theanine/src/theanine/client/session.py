@@ -77,8 +77,9 @@ class AsyncLiveSession:
 
     Attributes:
         key: the application's key, or None.
-        window: how many of the newest turns under the key :meth:`messages` and :meth:`reply` show;
-            None is all.
+        window: how many of the newest turns under the key :meth:`messages` and :meth:`reply` show
+            at least; None is all. Up to half as many more are shown, so that the first one stays
+            the same for some turns, and a provider's cache of the prompt is of use.
         id: number of the session; None before its first turn and after its end.
     """
 
@@ -332,11 +333,12 @@ class AsyncLiveSession:
             format: ``openai`` (chat completions), ``responses`` (OpenAI's) or ``anthropic``, which
                 has no messages of the system: :meth:`system` returns its prompt. A part that a
                 format doesn't know is put in words.
-            last: how many turns, in place of ``window``; give :meth:`recall` the same number.
+            last: exactly how many turns, in place of ``window``; give the same number to
+                :meth:`recall`.
 
         Raises SettingsError for a number below 1.
         """
-        shown = await self._dialogue.prompt(self._count(last))
+        shown = await self._dialogue.prompt(self._count(last), in_steps=last is None)
         ids = [turn.id for turn in shown]
         return write_messages(
             await self._engine.store.turns(self._scope, ids=ids, with_content=True), format
@@ -357,9 +359,8 @@ class AsyncLiveSession:
         ``[*session.messages(), *recollection.messages()]`` is for one's own model.
         """
         bounds = await self._engine.recall_options(self._scope, options)
-        recollection = await self._engine.recall(
-            await self._dialogue.shown(self._count(last)), self._scope, bounds, self._shared
-        )
+        shown = await self._dialogue.shown(self._count(last), in_steps=last is None)
+        recollection = await self._engine.recall(shown, self._scope, bounds, self._shared)
         self._recalled = memory_ids(recollection, self._scope)
         return recollection
 
@@ -422,7 +423,7 @@ class AsyncLiveSession:
             self._engine,
             self._scope,
             names,
-            lambda: self._dialogue.prompt(self.window),
+            lambda: self._dialogue.prompt(self.window, in_steps=True),
             log,
             self._shared,
         )

@@ -217,7 +217,8 @@ class LiveSession(_Handle):
             format: ``openai`` (chat completions), ``responses`` (OpenAI's) or ``anthropic``, which
                 has no messages of the system: :meth:`system` returns its prompt. A part that a
                 format doesn't know is put in words.
-            last: how many turns, in place of ``window``; give :meth:`recall` the same number.
+            last: exactly how many turns, in place of ``window``; give the same number to
+                :meth:`recall`.
 
         Raises SettingsError for a number below 1."""
 

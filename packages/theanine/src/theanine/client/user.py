@@ -176,8 +176,9 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             key: names a thread, such as a conversation in the application. It is continued wherever
                 it was left: by this or any other process, in any number of requests at once.
             speaker: whose turns :meth:`AsyncLiveSession.hear` logs; the default is the user.
-            window: how many of the thread's newest turns a chat model sees, in ``messages`` and in
-                replies; None is all. ``recall`` finds what is older.
+            window: how many of the thread's newest turns a chat model sees at least, in
+                ``messages`` and in replies; up to half as many more, so that prompts begin alike
+                for some turns. None is all. ``recall`` finds what is older.
 
         Raises BadInput for an empty key, SettingsError for a window below 1.
         """

@@ -211,6 +211,12 @@ class Store(Protocol):
         """
         ...
 
+    async def count_turns(
+        self, scope: Scope, *, session: int | None = None, thread: str | None = None
+    ) -> int:
+        """Return the number of turns of a session or of a thread."""
+        ...
+
     async def list_sessions(
         self, scope: Scope, listing: Listing, method: str, *, thread: str | None = None
     ) -> list[Session]:

@@ -197,6 +197,7 @@ class SqlStore:
     sessions = _reading(turns.load_sessions)
     turns_with_recalls = _reading(turns.load_turns_with_recalls)
     turn_metadata = _reading(listing.load_turn_metadata)
+    count_turns = _reading(turns.count_turns)
     list_sessions = _reading(listing.list_sessions)
     list_turns = _reading(listing.list_turns)
     list_memories = _reading(listing.list_memories)

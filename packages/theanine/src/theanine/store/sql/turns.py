@@ -589,6 +589,21 @@ def load_turns(
     return _with_content(db, scope, turns) if with_content else turns
 
 
+def count_turns(
+    db: sa.Connection, scope: Scope, *, session: int | None = None, thread: str | None = None
+) -> int:
+    """Return the number of turns of a session or of a thread."""
+    scope_id = find_scope(db, scope)
+    query = sa.select(sa.func.count()).where(t.turn.c.scope == scope_id)
+    if session is not None:
+        query = query.where(t.turn.c.session == session)
+    params: dict[str, Any] = scope_params(scope)
+    if thread is not None:
+        query = query.where(t.turn.c.session.in_(_SELECT_SESSIONS_OF_THREAD))
+        params["thread"] = thread
+    return int(db.execute(query, params).scalar_one())
+
+
 def _with_content(db: sa.Connection, scope: Scope, turns: Sequence[Turn]) -> list[Turn]:
     query = sa.select(t.turn.c.id, t.turn.c.content).where(
         t.turn.c.scope == find_scope(db, scope), t.turn.c.content != ""
