@@ -237,3 +237,10 @@ def test_a_part_of_an_earlier_statement_changes_nothing() -> None:
     newer = _new("Ana said: “I met Carla in Porto, who no longer sells boats.”")
     (judgement,) = local_relate([Pair(older, 0, newer, 0.9)])
     assert judgement.relation is Relation.SAME_TOPIC
+
+
+def test_a_moved_appointment_is_a_change() -> None:
+    older = memory(5, "Ana said: “I have an appointment with Dr. Weber on 12 May.”")
+    newer = _new("Ana said: “The appointment with Dr. Weber was moved from 12 May to 3 June.”")
+    (judgement,) = local_relate([Pair(older, 0, newer, 0.8)], short=True)
+    assert judgement.relation is Relation.CHANGED

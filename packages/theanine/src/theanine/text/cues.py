@@ -36,7 +36,7 @@ CHANGE = _cue(
     r"stopped|sold|became|turned into|replaced|broke up|divorced|over now|from now on|"
     r"recovered|got over|overcame|cancell?ed|retired|resigned|rather than|upgraded|converted|"
     r"promoted|fired|laid off|got (?:married|engaged|better|worse)|moved (?:in|out|to|away|"
-    r"back|the|my|our|his|her)|rescheduled"
+    r"back|the|my|our|his|her|from)|rescheduled"
 )
 NO_LONGER = _cue(r"no longer|any ?more")
 HINDRANCE = _cue(
