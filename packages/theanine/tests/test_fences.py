@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from theanine.fences import (
     REMEMBERED_HEADING,
+    REMEMBERED_RULES,
     append_remembered,
     remembered_block,
     without_remembered,
@@ -43,6 +44,13 @@ def test_lines_are_kept_below_the_first() -> None:
         "  Ana: I sink.",
         "- (pinned) Ana is vegan.",
     ]
+
+
+@given(st.text(min_size=1), texts)
+def test_a_block_with_rules_is_taken_out_of_a_message_too(words: str, parts: list[str]) -> None:
+    assume(not words.endswith("\n"))
+    block = remembered_block(parts, REMEMBERED_RULES)
+    assert without_remembered(f"{words}\n\n{block}" if block else words) == words
 
 
 @given(st.text(min_size=1), texts)

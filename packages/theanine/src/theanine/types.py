@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any, Literal, TypeAlias, cast
 
 from theanine.deprecation import renamed_fields, warn_renamed
-from theanine.fences import remembered_block
+from theanine.fences import REMEMBERED_RULES, one_line, remembered_block
 
 Role = Literal["user", "assistant", "system", "tool"]
 """Who a turn is by: a person, the assistant that uses this memory, the application that instructs
@@ -444,6 +444,7 @@ class Recollection:
             candidate or the method does not estimate relevance.
         min_relevance: the relevance that the best candidate must have for anything to be returned.
         notes: what went otherwise than configured, such as a selection that no reply made.
+        user: the user's name in the dialogue.
     """
 
     query: str
@@ -451,6 +452,7 @@ class Recollection:
     best_relevance: float | None = None
     min_relevance: float = 0.0
     notes: tuple[str, ...] = ()
+    user: str = ""
 
     @property
     def text(self) -> str:
@@ -477,12 +479,22 @@ class Recollection:
     def messages(self) -> list[Message]:
         """Return what to put after the user's newest message; nothing if nothing is relevant.
 
-        One message of the user's role, in which the text is fenced as data. It belongs at the end,
-        so that a provider's cache keeps all before it. ``add`` leaves it out when it comes back
-        with the conversation.
+        One message of the user's role, in which the text is fenced as data, after rules for the
+        model: what it is, how to use it, and which names are the user's and the model's own. It
+        belongs at the end, so that a provider's cache keeps all before it. ``add`` leaves it out
+        when it comes back with the conversation.
         """
-        block = remembered_block(part.text for part in self.parts)
+        rules = " ".join(filter(None, [REMEMBERED_RULES, self._speaker_rules]))
+        block = remembered_block((part.text for part in self.parts), rules)
         return [{"role": "user", "content": block}] if block else []
+
+    @property
+    def _speaker_rules(self) -> str:
+        """Who the user is, and under which names the assistant speaks in the text."""
+        names = dict.fromkeys(t.speaker for t in self.source_turns if t.role == "assistant")
+        own = " and ".join(one_line(name, 80) for name in names)
+        user = f"{one_line(self.user, 80)} is the user." if self.user else ""
+        return " ".join(filter(None, [user, f"What {own} said, you said." if own else ""]))
 
     def __bool__(self) -> bool:
         return bool(self.parts)

@@ -195,6 +195,19 @@ def test_a_session_is_resumed_by_its_key(client: theanine.Client) -> None:
     ]
 
 
+def test_the_model_is_told_what_was_recalled_and_who_speaks(client: theanine.Client) -> None:
+    bo = client.user("bo", agent="guide")
+    bo.add(
+        [
+            {"role": "user", "content": "My sister Ana sold the red boat.", "name": "theo"},
+            {"role": "assistant", "content": "Selling the red boat was wise."},
+        ]
+    )
+    [message] = bo.recall("What of the red boat?").messages()
+    assert "bo is the user. What guide said, you said.\n<<<remembered\n" in message["content"]
+    assert bo.add([message], session="thread").turns == ()
+
+
 def test_leaving_a_with_block_leaves_a_keyed_session_open(client: theanine.Client) -> None:
     with client.user("ana").session("thread-42") as live:
         live.hear("I'm vegan.")

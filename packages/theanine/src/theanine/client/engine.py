@@ -224,7 +224,9 @@ class Engine:
             # Among equal scores, the latest: parts without a score are in order of time.
             order = sorted(range(len(parts)), key=lambda at: (parts[at].score, at), reverse=True)
             parts = [parts[at] for at in sorted(order[: options.limit - len(pinned)])]
-        recollection = replace(recollection, parts=(*pinned, *parts))
+        speakers = (turn.speaker for turn in reversed(dialogue) if turn.role == "user")
+        user = next(speakers, context.scope.user)
+        recollection = replace(recollection, parts=(*pinned, *parts), user=user)
         _log.info(
             "%s: recalled parts=%d turns=%d memories=%d ms=%.1f",
             context.scope,
