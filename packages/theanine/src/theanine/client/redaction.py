@@ -8,6 +8,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, TypeAlias, TypeVar, cast
 
+from theanine.credentials import CREDENTIAL, PLACEHOLDER
 from theanine.errors import MissingExtra, SettingsError
 from theanine.types import Transcript, Utterance
 
@@ -17,15 +18,6 @@ U = TypeVar("U", bound=Utterance)
 _EMAIL = re.compile(r"[\w.!#$%&*+/=?^`{|}~-]+@[\w-]+(?:\.[\w-]+)+")
 _CARD = re.compile(r"(?<![\w.])\d(?:[ -]?\d){12,18}(?![\w.]\d|\w)")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z\d]{2,4}){3,8}\b")
-_SECRET = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])*[A-Za-z\d_-]{16,}"  # OpenAI, Anthropic, Stripe
-    r"|\bgh[opusr]_\w{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{20,}"  # GitHub, GitLab
-    r"|\b(?:AKIA|ASIA)[A-Z\d]{16}\b|\bAIza[\w-]{30,}|\bhf_\w{20,}"  # AWS, Google, Hugging Face
-    r"|\bxox[abeoprs]-[\w-]{10,}|\bya29\.[\w-]{20,}"  # Slack, Google OAuth
-    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}",  # JSON web tokens
-    re.DOTALL,
-)
 _PASSWORD = re.compile(
     r"(?i)\b(password|passwort|passwd|passphrase|contraseña|api[ _-]?key|secret|token)"
     r"(\s*(?::|=|\bis\b|\bist\b|\bes\b)\s*[\"'“]?)([^\s\"'”,;]*[^\s\"'”,;.!?])"
@@ -45,8 +37,8 @@ def _ibans(text: str) -> str:
 
 
 def _secrets(text: str) -> str:
-    text = _SECRET.sub("[secret]", text)
-    return _PASSWORD.sub(lambda found: f"{found[1]}{found[2]}[secret]", text)
+    text = CREDENTIAL.sub(PLACEHOLDER, text)
+    return _PASSWORD.sub(lambda found: f"{found[1]}{found[2]}{PLACEHOLDER}", text)
 
 
 def _phones(text: str) -> str:

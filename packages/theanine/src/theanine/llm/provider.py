@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import contextmanager
+from traceback import format_exception
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
 
@@ -23,6 +24,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.providers import Provider
 from pydantic_ai.providers.openai import OpenAIProvider
 
+from theanine.credentials import redact_credentials
 from theanine.errors import ModelError, ModelRejected, ModelUnavailable, SettingsError
 
 T = TypeVar("T")
@@ -129,24 +131,31 @@ def translate_errors(name: str, address: str) -> Generator[None]:
     """Turn the provider's errors into ModelUnavailable and ModelRejected, with advice.
 
     So is every other exception: of a reply in no known form, libraries raise whatever they stumble
-    over, such as IndexError for an empty list of choices.
+    over, such as IndexError for an empty list of choices. Credentials that a server echoes are left
+    out, with the cause that quotes them.
     """
     try:
         yield
-    except ModelError as error:
-        raise type(error)(f"{name} at {address}: {error}") from error
-    except ModelAPIError as error:
-        if isinstance(own := _root_cause(error), ModelRejected):
-            raise ModelRejected(f"{name} at {address}: {own}") from error
-        raise _translate(error, name, address) from error
-    except UnexpectedModelBehavior as error:
-        raise _unknown_reply(name, address, error.message) from error
-    except UserError as error:
-        raise ModelRejected(
-            f"{name} can't take this request: {_one_line(error.message)}"
-        ) from error
-    except Exception as error:
-        raise _unknown_reply(name, address, f"{type(error).__name__}: {error}") from error
+    except Exception as error:  # noqa: BLE001 (raised again as one of ours)
+        trace = "".join(format_exception(error))
+        cause = error if redact_credentials(trace) == trace else None
+        raise _translate(error, name, address) from cause
+
+
+def _translate(error: Exception, name: str, address: str) -> ModelError:
+    match error:
+        case ModelError():
+            return type(error)(f"{name} at {address}: {error}")
+        case ModelAPIError():
+            if isinstance(own := _root_cause(error), ModelRejected):
+                return ModelRejected(f"{name} at {address}: {own}")
+            return _translate_api_error(error, name, address)
+        case UnexpectedModelBehavior():
+            return _unknown_reply(name, address, error.message)
+        case UserError():
+            return ModelRejected(f"{name} can't take this request: {_one_line(error.message)}")
+        case _:
+            return _unknown_reply(name, address, f"{type(error).__name__}: {error}")
 
 
 def _unknown_reply(name: str, address: str, reason: str) -> ModelUnavailable:
@@ -155,6 +164,7 @@ def _unknown_reply(name: str, address: str, reason: str) -> ModelUnavailable:
 
 def _one_line(text: str) -> str:
     """Return the start of a library's or server's message, in one line."""
+    text = redact_credentials(text[: 20 * _MAX_MESSAGE])  # before a cut leaves half of one
     return " ".join(text[: 2 * _MAX_MESSAGE].split())[:_MAX_MESSAGE]
 
 
@@ -164,7 +174,7 @@ def _root_cause(error: BaseException) -> BaseException:
     return error
 
 
-def _translate(error: ModelAPIError, name: str, address: str) -> ModelError:
+def _translate_api_error(error: ModelAPIError, name: str, address: str) -> ModelError:
     status, message = None, error.message
     if isinstance(error, ModelHTTPError):
         status = error.status_code

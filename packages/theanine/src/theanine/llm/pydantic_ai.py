@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,6 +33,7 @@ from pydantic_ai.settings import ModelSettings as PydanticAISettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
+from theanine.credentials import redact_environment, redact_stream
 from theanine.llm.base import DEFAULT_REQUEST, Message, RawReply, RequestOptions, Tool, ToolCall
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.provider import (
@@ -192,10 +194,15 @@ class PydanticAIChatModel:
         self._takes_schemas &= not schemas
         return response
 
-    async def stream(
+    def stream(
         self, messages: Sequence[Message], options: RequestOptions = DEFAULT_REQUEST
     ) -> AsyncGenerator[str | RawReply]:
         """Send one request, without retries; yield the text as it arrives, then the whole reply."""
+        return redact_stream(self._stream(messages, options))
+
+    async def _stream(
+        self, messages: Sequence[Message], options: RequestOptions
+    ) -> AsyncGenerator[str | RawReply]:
         request = model_request_stream(
             self._model,
             _history(messages),
@@ -309,13 +316,17 @@ def _raw_reply(response: ModelResponse) -> RawReply:
         raise ValueError(f"it counts {used.input_tokens} + {used.output_tokens} tokens")
     refusal = (response.provider_details or {}).get("refusal")
     return RawReply(
-        text=refusal or response.text or "",
+        text=redact_environment(refusal or response.text or ""),
         input_tokens=response.usage.input_tokens,
         output_tokens=response.usage.output_tokens,
         cost=_cost(response),
         finish="refusal" if refusal else response.finish_reason or "stop",
         tool_calls=tuple(
-            ToolCall(id=call.tool_call_id, name=call.tool_name, arguments=call.args_as_dict())
+            ToolCall(
+                id=call.tool_call_id,
+                name=call.tool_name,
+                arguments=json.loads(redact_environment(json.dumps(call.args_as_dict()))),
+            )
             for call in response.tool_calls
         ),
     )
