@@ -208,6 +208,22 @@ def test_the_model_is_told_what_was_recalled_and_who_speaks(client: theanine.Cli
     assert bo.add([message], session="thread").turns == ()
 
 
+@pytest.mark.parametrize("key", [None, "thread-42"])
+def test_metadata_of_a_session_is_that_of_its_turns(
+    client: theanine.Client, key: str | None
+) -> None:
+    ana = client.user("ana")
+    live = ana.session(key, metadata={"channel": "web", "lang": "en"})
+    live.hear("I sold the boat.", metadata={"lang": "de"})
+    live.add({"role": "assistant", "content": "Well done."})
+    live.reply()
+    assert [turn.metadata for turn in ana.turns()] == [
+        {"channel": "web", "lang": "de"},
+        *2 * ({"channel": "web", "lang": "en"},),
+    ]
+    assert [found.id for found in ana.sessions(where={"channel": "web"})] == [1]
+
+
 def test_leaving_a_with_block_leaves_a_keyed_session_open(client: theanine.Client) -> None:
     with client.user("ana").session("thread-42") as live:
         live.hear("I'm vegan.")

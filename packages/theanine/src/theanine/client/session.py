@@ -91,12 +91,13 @@ class AsyncLiveSession:
         key: str | None = None,
         shared: Sequence[Scope] = (),
         window: int | None = WINDOW,
+        metadata: Metadata | None = None,
     ) -> None:
         if key is not None:
             check_name(key, "the session's key", "")
         self.window = _check_count("window", window)
         self._engine, self._scope, self._speaker, self.key = engine, scope, speaker, key
-        self._shared = shared
+        self._shared, self._metadata = shared, {**(metadata or {})}
         self._dialogue = self._new_dialogue() if key is None else engine.dialogues.get(scope, key)
         self._recalled: tuple[int, ...] = ()
         self._lock = anyio.Lock()
@@ -247,6 +248,11 @@ class AsyncLiveSession:
         resent: bool = False,
         arriving: bool = False,
     ) -> AddReport:
+        if self._metadata:
+            utterances = [
+                replace(utterance, metadata=self._metadata | {**utterance.metadata})
+                for utterance in utterances
+            ]
         utterances = redact_utterances(utterances, self._engine.redact)
         check_utterances(utterances)  # before a session is started for them
         async with self._lock:

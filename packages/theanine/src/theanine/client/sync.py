@@ -23,7 +23,7 @@ from theanine.client.user import AsyncUserMemory, ScopedOperations
 from theanine.errors import StoreError
 from theanine.methods.base import Reply
 from theanine.store.processes import check_process
-from theanine.types import Scope
+from theanine.types import Metadata, Scope
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -226,10 +226,15 @@ class UserMemory(_Handle, _Operations):
         return self.inner.name
 
     def session(
-        self, key: str | None = None, *, speaker: str = "", window: int | None = WINDOW
+        self,
+        key: str | None = None,
+        *,
+        speaker: str = "",
+        window: int | None = WINDOW,
+        metadata: Metadata | None = None,
     ) -> LiveSession:
         """Return a session with the user; see :meth:`AsyncUserMemory.session`."""
-        session = self.inner.session(key, speaker=speaker, window=window)
+        session = self.inner.session(key, speaker=speaker, window=window, metadata=metadata)
         return LiveSession(session, self._client)
 
     add = _run(AsyncUserMemory.add)

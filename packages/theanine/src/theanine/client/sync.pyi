@@ -367,7 +367,12 @@ class UserMemory(_Handle, _Operations):
         """The name with which this user's words are logged."""
 
     def session(
-        self, key: str | None = None, *, speaker: str = "", window: int | None = WINDOW
+        self,
+        key: str | None = None,
+        *,
+        speaker: str = "",
+        window: int | None = WINDOW,
+        metadata: Metadata | None = None,
     ) -> LiveSession:
         """Return a session with the user; see :meth:`AsyncUserMemory.session`."""
 

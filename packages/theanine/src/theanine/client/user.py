@@ -168,7 +168,12 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
     # the path: turn → log → session ends → remember; query → recall → reply
 
     def session(
-        self, key: str | None = None, *, speaker: str = "", window: int | None = WINDOW
+        self,
+        key: str | None = None,
+        *,
+        speaker: str = "",
+        window: int | None = WINDOW,
+        metadata: Metadata | None = None,
     ) -> AsyncLiveSession:
         """Return a session with the user.
 
@@ -179,11 +184,15 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             window: how many of the thread's newest turns a chat model sees at least, in
                 ``messages`` and in replies; up to half as many more, so that prompts begin alike
                 for some turns. None is all. ``recall`` finds what is older.
+            metadata: the application's own data about every turn that this object logs, also of
+                replies; that of a call goes before it.
 
         Raises BadInput for an empty key, SettingsError for a window below 1.
         """
         speaker = speaker or self.name
-        return AsyncLiveSession(self._engine, self.scope, speaker, key, self.shared, window)
+        return AsyncLiveSession(
+            self._engine, self.scope, speaker, key, self.shared, window, metadata
+        )
 
     async def add(
         self,
