@@ -11,6 +11,12 @@ from theanine.errors import SettingsError
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
+FIRST_YEAR, LAST_YEAR = 1900, 2199
+"""Years of stored times; others are errors in the source, such as milliseconds read as seconds."""
+MAX_OFFSET = timedelta(hours=18)
+"""Largest UTC offset of a stored time; those of all zones and times are smaller."""
+_MOMENTS = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))
+
 Clock = Callable[[], datetime]
 """Returns the present time as an aware datetime."""
 
@@ -26,8 +32,28 @@ def micros(at: datetime) -> int:
 
 
 def moment(value: int) -> datetime:
-    """Return the aware UTC datetime of a number of microseconds (see :func:`micros`)."""
-    return _EPOCH + timedelta(microseconds=value)
+    """Return the aware UTC datetime of a number of microseconds (see :func:`micros`).
+
+    Numbers that no datetime has, which only a damaged store holds, give the first or last day.
+    """
+    first, last = _MOMENTS
+    try:
+        return min(max(_EPOCH + timedelta(microseconds=value), first), last)
+    except OverflowError:
+        return last if value > 0 else first
+
+
+def fault_of_time(at: datetime) -> str:
+    """Return why an aware datetime can't be right, such as "is in the year 3000"; else empty."""
+    try:
+        year = at.astimezone(UTC).year
+    except OverflowError:  # at the ends of datetime's range
+        year = at.year
+    if not FIRST_YEAR <= year <= LAST_YEAR:
+        return f"is in the year {year}; it must be from {FIRST_YEAR} to {LAST_YEAR}"
+    if abs(at.utcoffset() or timedelta()) > MAX_OFFSET:
+        return f"has the UTC offset {at:%z}; the maximum is 18 hours"
+    return ""
 
 
 def load_zone(name: str) -> ZoneInfo:

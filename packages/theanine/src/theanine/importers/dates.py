@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
+from theanine.clock import fault_of_time
 from theanine.errors import BadInput
 
 DEFAULT_START = datetime(2000, 1, 1, tzinfo=UTC)
@@ -38,9 +39,9 @@ _DURATION = re.compile(
 
 
 def check_date(at: datetime, where: str) -> datetime:
-    """Return the time if its year is 1900 to 2199. Raises BadInput for others."""
-    if not 1900 <= at.year <= 2199:
-        raise BadInput(f"the year {at.year} can't be right; use years 1900 to 2199", where)
+    """Return a time if its year and its UTC offset can be right. Raises BadInput for others."""
+    if fault := fault_of_time(at):
+        raise BadInput(f"the time {fault}", where)
     return at
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from math import isfinite
 from typing import Any, cast, get_args
 
+from theanine.clock import fault_of_time
 from theanine.errors import BadInput
 from theanine.types import Message, Role, Scope, Transcript, Utterance
 
@@ -19,9 +20,6 @@ MAX_METADATA = 16 * 1024
 
 MAX_CONTENT = 64 * 1024 * 1024
 """Longest content of a message in characters of JSON: enough for its images."""
-
-FIRST_YEAR, LAST_YEAR = 1900, 2199
-"""Other years are errors in the source, such as milliseconds read as seconds."""
 
 ROLES = get_args(Role)
 
@@ -60,21 +58,15 @@ def check_text(value: object, what: str, where: str = "") -> None:
 
 
 def check_time(value: object, what: str, where: str = "") -> None:
-    """Check that a value is an aware datetime in a plausible year."""
+    """Check that a value is an aware datetime of a plausible year and UTC offset."""
     if not isinstance(value, datetime):
         raise BadInput(f"{what} must be an aware datetime, not {type(value).__name__}", where)
     if value.utcoffset() is None:
         raise BadInput(
             f"{what} ({value.isoformat()}) has no time zone; use an aware datetime", where
         )
-    try:
-        year = value.astimezone(UTC).year
-    except OverflowError:  # at the ends of datetime's range
-        year = value.year
-    if not FIRST_YEAR <= year <= LAST_YEAR:
-        raise BadInput(
-            f"{what} is in the year {year}; it must be from {FIRST_YEAR} to {LAST_YEAR}", where
-        )
+    if fault := fault_of_time(value):
+        raise BadInput(f"{what} {fault}", where)
 
 
 def check_utterance(utterance: Utterance, where: str = "") -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any, TypeVar, TypeVarTuple
 
 import sqlalchemy as sa
 
-from theanine.clock import load_zone, micros, moment
-from theanine.errors import NotFound
+from theanine.clock import MAX_OFFSET, load_zone, micros, moment
+from theanine.errors import NotFound, SettingsError
 from theanine.store.sql import schema as t
 from theanine.types import ImportedMemory, Metadata, Scalar, Scope, Session, Turn, Utterance
 
@@ -32,11 +33,16 @@ def offset_minutes(at: datetime) -> int:
 def local_time(value: int, zone: int, time_zone: str | None = None) -> datetime:
     """Return the aware datetime for microseconds since 1970.
 
-    It is in the named time zone or, without one, at a UTC offset in minutes.
+    It is in the named time zone or, without one that this machine knows, at a UTC offset in
+    minutes. Offsets beyond ``MAX_OFFSET``, which earlier versions stored, are read as that.
     """
     if time_zone:
-        return moment(value).astimezone(load_zone(time_zone))
-    return moment(value).astimezone(timezone(timedelta(minutes=zone)) if zone else UTC)
+        with suppress(SettingsError):  # the time is the same, only written at another offset
+            return moment(value).astimezone(load_zone(time_zone))
+    if zone == 0:
+        return moment(value)
+    most = MAX_OFFSET // timedelta(minutes=1)
+    return moment(value).astimezone(timezone(timedelta(minutes=min(max(zone, -most), most))))
 
 
 def dumps(value: Any) -> str:
