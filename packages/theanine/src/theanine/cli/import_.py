@@ -195,13 +195,18 @@ def _restore(client: Client, file: str, user: str | None) -> int:
         raise SettingsError(
             f"{file} is a store's export and keeps its own user names: leave out --user"
         )
-    text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text("utf-8")
+    try:
+        text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"not UTF-8 at byte {error.start + 1}", file) from None
     records: list[dict[str, Any]] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
             records.append(json.loads(line))
+        except RecursionError:
+            raise BadInput("JSON nested too deeply", f"{file}, line {number}") from None
         except ValueError as error:
             raise BadInput(f"invalid JSON ({error})", f"{file}, line {number}") from None
     return client.restore(records)

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from theanine.client.arguments import check_arguments
 from theanine.client.engine import Engine
 from theanine.client.old_calls import accept_old_calls
 from theanine.client.options import OpenOptions, takes_options
 from theanine.client.user import AsyncUserMemory, ScopedOperations
+from theanine.methods.registry import canonical_method, method_class
 from theanine.text.attribution import without_attribution
 from theanine.types import LOCAL_MODEL, Scope
 
@@ -128,8 +129,17 @@ class AsyncClient(ScopedOperations):
         return await self._engine.store.check_integrity()
 
     async def restore(self, records: Sequence[Mapping[str, Any]]) -> int:
-        """Store exported records and return how many were new; the others are left alone."""
-        return await self._engine.store.restore([dict(record) for record in records])
+        """Store exported records and return how many were new; the others are left alone.
+
+        Raises BadInput for a malformed record, and SettingsError for records whose default method
+        isn't installed; nothing is stored then.
+        """
+        for record in records:
+            if not isinstance(cast("object", record), Mapping):
+                break  # the store says which
+            if record.get("type") == "theanine" and isinstance(name := record.get("method"), str):
+                method_class(canonical_method(name.partition("~")[0], warn=False))
+        return await self._engine.store.restore([*records])
 
     async def stored_embedder(self) -> str:
         """Return the name of the embedder whose vectors are stored; empty before the first."""

@@ -686,7 +686,10 @@ class Client(_Operations):
         """Return what is damaged in the store, in the database's words; empty when sound."""
 
     def restore(self, records: Sequence[Mapping[str, Any]]) -> int:
-        """Store exported records and return how many were new; the others are left alone."""
+        """Store exported records and return how many were new; the others are left alone.
+
+        Raises BadInput for a malformed record, and SettingsError for records whose default method
+        isn't installed; nothing is stored then."""
 
     def stored_embedder(self) -> str:
         """Return the name of the embedder whose vectors are stored; empty before the first."""

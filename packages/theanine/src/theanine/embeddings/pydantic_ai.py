@@ -94,8 +94,10 @@ class PydanticAIEmbedder(NonblankEmbedder):
             result = await self._model.embed(list(texts), input_type=kind)
         try:
             return np.atleast_2d(np.asarray(result.embeddings, np.float64))
-        except ValueError as error:
-            raise ModelRejected(f"{self._name} returned vectors of unequal length") from error
+        except (TypeError, ValueError) as error:
+            raise ModelRejected(
+                f"{self._name} returned vectors of unequal length, or of other than numbers"
+            ) from error
 
 
 def _embedding_model(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -560,7 +560,7 @@ class Store(Protocol):
         """Yield everything as JSON-ready records, without loss; see ``docs/storage.md``."""
         ...
 
-    async def restore(self, records: Sequence[dict[str, Any]]) -> int:
+    async def restore(self, records: Sequence[Mapping[str, Any]]) -> int:
         """Add exported records and return how many were new; stored ones stay unchanged.
 
         All or nothing. Raises BadInput, naming the record, for one that is malformed or contradicts

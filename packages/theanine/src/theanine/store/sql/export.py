@@ -13,9 +13,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from math import isnan
 from typing import Any, cast, get_args
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import exc
 
@@ -75,6 +75,10 @@ _TIMES = frozenset({"at", "made_at", "started_at", "ended_at", "remembered_at"})
 _STRING_LISTS = frozenset({"speakers", "source_keys"})
 _NUMBER_LISTS = frozenset({"recalled", "touches"})
 _OBJECTS = frozenset({"settings", "notes", "metadata"})
+_AMOUNTS = frozenset({"input_tokens", "output_tokens", "pause", "retention"})
+"""Numbers that number nothing."""
+_MAX_NUMBER, _MAX_AMOUNT = 10_000_000, 2**53
+"""Largest numbers that are restored: turns, memories and the like are read by their number."""
 _HIDDEN = frozenset({"scope", "zone"})
 """Columns that are not exported by their name: the offset is part of ``at``."""
 _EXTRA: Mapping[str, frozenset[str]] = {
@@ -308,7 +312,7 @@ def _decode_value(column: sa.Column[Any], value: Any, where: str) -> Any:
     if name == "content":
         return encode_content(_read_list(value, _read_object, name, where), where)
     if name in _OBJECTS:
-        return dumps(_read_object(value, name, where))
+        return _read_text(dumps(_read_object(value, name, where)), name, where)
     for kind, read in _READERS.items():
         if isinstance(column.type, kind):
             return read(value, name, where)
@@ -321,9 +325,17 @@ def _read_text(value: Any, name: str, where: str) -> str:
 
 
 def _read_number(value: Any, name: str, where: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**53:
-        raise BadInput(f"{name} must be a whole number, 0 or more", where)
+    most = _MAX_AMOUNT if name in _AMOUNTS else _MAX_NUMBER
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        raise BadInput(f"{name} must be a whole number from 0 to {most}", where)
     return value
+
+
+def _read_retention(value: Any, where: str) -> timedelta:
+    try:
+        return timedelta(seconds=_read_number(value, "retention", where))
+    except OverflowError:
+        raise BadInput(f"retention is {value} seconds, which is too long", where) from None
 
 
 def _read_list(
@@ -347,7 +359,8 @@ def _read_flag(value: Any, name: str, where: str) -> bool:
 
 
 def _read_float(value: Any, name: str, where: str) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or isnan(value):
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not abs(value) < 1e18:  # false for NaN, too
         raise BadInput(f"{name} must be a number", where)
     return float(value)
 
@@ -392,8 +405,10 @@ def _check_record(type_: str, row: dict[str, Any], extra: dict[str, Any], where:
         raise BadInput(f"unknown mark kind {row['kind']!r}", where)
     if type_ == "vector":
         dimension = _read_number(extra["dimension"], "dimension", where)
-        if len(row["data"]) != 2 * dimension:
+        if len(row["data"]) != 2 * dimension or not dimension:
             raise BadInput("the length of data does not match dimension", where)
+        if not np.isfinite(np.frombuffer(row["data"], "<f2")).all():
+            raise BadInput("data holds a number that is not finite", where)
 
 
 # restore
@@ -417,11 +432,10 @@ def restore_records(db: sa.Connection, records: Sequence[Mapping[str, Any]]) -> 
                     f"{FORMAT}: update theanine",
                     where,
                 )
-            if method := str(record.get("method") or ""):
-                init_default_method(db, _current_method(method))
+            if (method := record.get("method")) is not None:
+                init_default_method(db, _current_method(_read_text(method, "method", where)))
             if (seconds := record.get("retention")) and load_store_retention(db) is None:
-                retention = timedelta(seconds=_read_number(seconds, "retention", where))
-                set_retention(db, None, retention)
+                set_retention(db, None, _read_retention(seconds, where))
         elif record.get("type") == "scope":
             new += _restore_scope(db, record, where)
         else:
@@ -457,8 +471,7 @@ def _restore_settings(
     if (zone := record.get("time_zone")) is not None:
         set_time_zone(db, scope, _read_text(zone, "time_zone", where))
     if (seconds := record.get("retention")) is not None:
-        retention = timedelta(seconds=_read_number(seconds, "retention", where))
-        set_retention(db, scope, retention)
+        set_retention(db, scope, _read_retention(seconds, where))
 
 
 def _raise_counters(db: sa.Connection, scope_id: int, counters: Mapping[str, int]) -> None:
