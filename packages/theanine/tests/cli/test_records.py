@@ -227,7 +227,7 @@ def test_a_redaction_that_cannot_be_done_is_refused(run: Terminal, tmp_path: Pat
 
 def test_the_time_to_wait_for_a_model_is_an_option(run: Terminal, monkeypatch: pytest.MonkeyPatch):
     limits = ModelOptions(timeout=240).open_options().limits
-    assert limits == Limits(timeout=240, patience=480)
+    assert limits == Limits(timeout=240, patience=480, recall_patience=240)
     assert ModelOptions().open_options().limits == Limits()
     monkeypatch.setenv("THEANINE_TIMEOUT", "0")
     assert run("add", "Hello.", *ANA, fine=False).code == 2
