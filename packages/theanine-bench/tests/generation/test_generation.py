@@ -110,9 +110,9 @@ def test_questions_about_each_session_are_asked_by_bench_qa(run: Terminal, tmp_p
     command = ("bench", "generate", "questions", data, "--questions", "2", "--out", str(out))
     with ScriptedServer(answer) as server:
         shown = run.bare(*command, "--estimate", *_model(server)).out
-        assert shown.startswith("4 drafts: 4 calls, about ")
+        assert shown.startswith("4 sessions: 4 calls, about ")
         assert (server.calls, out.exists()) == ([], False)
-        assert f"{out}: 8 records" in run.bare(*command, *_model(server)).out
+        assert f"{out}: 8 questions" in run.bare(*command, *_model(server)).out
         first, calls = out.read_text("utf-8"), len(server.calls)
         run.bare(*command, *_model(server))
         assert (out.read_text("utf-8"), len(server.calls)) == (first, calls)  # all in the journal

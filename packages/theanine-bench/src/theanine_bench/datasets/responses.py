@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from theanine.errors import BadInput
+from theanine.errors import BadInput, SettingsError
 from theanine.importers import read_histories
 from theanine.importers.cc import FORMAT as CC
 from theanine.importers.msc import FORMAT as MSC
@@ -20,23 +20,34 @@ DATA_SETS = {MSC.name: "MSC", CC.name: "Conversation Chronicles"}
 """Names of the data sets by their import format."""
 
 
-def read_responses(path: Path, sessions: Collection[int] = SESSIONS) -> list[Group]:
+def read_responses(
+    path: Path, sessions: Collection[int] = SESSIONS, speaker: int | None = None
+) -> list[Group]:
     """Read one group an episode: before each of the sessions, all earlier ones are remembered.
 
     Every turn of such a session but the first is a sample: the turns before it are the dialogue,
-    its text is the reference, its speaker answers. The category is ``session N``. Persona-Chat has
+    its text is the reference, its speaker answers; with ``speaker``, only the turns of a session's
+    first speaker (1), second (2) and so on are. The category is ``session N``. Persona-Chat has
     samples of its own; see :mod:`theanine_bench.datasets.personachat`. MSC's samples have in
     ``extra["persona"]`` the personas that people wrote of the earlier sessions, by speaker.
 
-    Raises BadInput if no history has the first of these sessions.
+    Raises BadInput if no history has the first of these sessions, SettingsError for ``speaker`` with
+    Persona-Chat.
     """
     if is_personachat(path):
+        if speaker is not None:
+            raise SettingsError(
+                "--speaker is for sets of sessions: of Persona-Chat it is the second"
+            )
         return read_personachat(path)
     reading = read_histories(path, keep_going=True)
     if reading.format == MSC.name:
         reading = read_histories(path, keep_going=True, memories=True)
     dataset = DATA_SETS.get(reading.format, "")
-    groups = [replace(_group(history, sessions), dataset=dataset) for history in reading.histories]
+    groups = [
+        replace(_group(history, sessions, speaker), dataset=dataset)
+        for history in reading.histories
+    ]
     usable = [group for group in groups if group.samples]
     if not usable:
         raise BadInput(
@@ -48,7 +59,7 @@ def read_responses(path: Path, sessions: Collection[int] = SESSIONS) -> list[Gro
     return usable
 
 
-def _group(history: History, sessions: Collection[int]) -> Group:
+def _group(history: History, sessions: Collection[int], speaker: int | None) -> Group:
     stages: list[Stage] = []
     before: list[Transcript] = []
     personas: dict[str, list[str]] = {}
@@ -57,12 +68,15 @@ def _group(history: History, sessions: Collection[int]) -> Group:
         if number in sessions:
             earlier = History(name=history.name, transcripts=before, notes=notes)
             histories = (earlier,) if before else ()
-            samples = tuple(_samples(transcript, number, dict(personas)))
-            stages.append(Stage(histories=histories, samples=samples))
+            samples = _samples(transcript, number, dict(personas))
+            if speaker is not None:
+                order = list(dict.fromkeys(turn.speaker for turn in transcript.turns))
+                samples = [one for one in samples if one.speaker in order[speaker - 1 : speaker]]
+            stages.append(Stage(histories=histories, samples=tuple(samples)))
             before, notes = [], dict[str, int]()
         for memory in transcript.memories:
-            speaker = ", ".join(memory.speakers)
-            personas[speaker] = [*personas.get(speaker, ()), memory.text]
+            names = ", ".join(memory.speakers)
+            personas[names] = [*personas.get(names, ()), memory.text]
         before.append(replace(transcript, memories=()))
     return Group(id=history.name, stages=tuple(stages))
 

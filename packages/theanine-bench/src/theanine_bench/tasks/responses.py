@@ -23,6 +23,7 @@ def responses_task(
     data: Path,
     sessions: range,
     *,
+    speaker: int | None = None,
     metrics: Sequence[str] | None = None,
     judge: str = LOCAL_MODEL,
     histories: int | None = None,
@@ -31,11 +32,12 @@ def responses_task(
 ) -> Task:
     """Return a task with a sample for each turn to be generated in these sessions.
 
+    With ``speaker``, the turns are those of a session's first speaker (1), second (2) and so on.
     ``histories`` and ``limit`` are the most histories and samples, evenly spaced. With
     ``gold_memory``, the samples' personas take the place of what a method remembers. Raises
     BadInput for data that can't be read or has no personas, SettingsError for an unknown metric.
     """
-    groups = limit_samples(spread(read_responses(data, sessions), histories), limit)
+    groups = limit_samples(spread(read_responses(data, sessions, speaker), histories), limit)
     task = answer_task(BENCH, [data], with_past(groups), metrics, METRICS, judge)
     if not gold_memory:
         return task

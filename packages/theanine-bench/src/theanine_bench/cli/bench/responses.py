@@ -27,6 +27,14 @@ def responses(
     sessions: Annotated[
         str, typer.Option(metavar="FIRST-LAST", help="Sessions whose turns are generated.")
     ] = "3-5",
+    speaker: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Only the turns of the Nth speaker of a session, such as 2 (default: of all).",
+        ),
+    ] = None,
     metric: MetricsOption = None,
     histories: HistoriesOption = None,
     options: RunOptions,
@@ -34,7 +42,8 @@ def responses(
     """Generate the turns of later sessions, and compare them with what was said.
 
     Before each session all earlier ones are remembered, and no later one is known. `--method
-    gold-memory` replies from MSC's personas instead of memories.
+    gold-memory` replies from MSC's personas instead of memories. The program of LLM-Rsum's authors
+    generates the turns of the second speaker alone: `--speaker 2`.
 
     \b
     theanine bench responses msc --model openai:gpt-4o-mini --histories 50
@@ -43,6 +52,7 @@ def responses(
     task = responses_task(
         resolve_data_path(data),
         _parse_range(sessions),
+        speaker=speaker,
         metrics=metric,
         judge=options.judge,
         histories=histories,

@@ -1,0 +1,108 @@
+"""Run all that fills a table of the papers, and print it with the runs' rows."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from theanine.cli.app import app
+from theanine.cli.options import BaseUrlOption, EmbedderOption, ModelOption
+from theanine.cli.text import pluralize
+from theanine.errors import SettingsError
+from theanine_bench.analysis.reproduction import Inputs, table_recipe
+from theanine_bench.analysis.tables import load_tables, run_rows
+from theanine_bench.cli.bench.tables import show_paper_table
+from theanine_bench.metrics.neural import BERTSCORE, MAUVE
+from theanine_bench.runs.folder import RunFolder
+
+
+def reproduce(
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="Name of a table (see `bench tables`).")
+    ],
+    *,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="Folder of the runs.")
+    ] = Path("runs"),
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Use at most N samples in each run.")
+    ] = None,
+    commands: Annotated[
+        bool, typer.Option("--commands", help="Print the commands, and run nothing.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Setting of each method that has it, such as llmlingua_model=FOLDER; repeatable.",
+        ),
+    ] = None,
+    bertscore: Annotated[
+        str, typer.Option(metavar="FOLDER", help="Model of BERTScore, such as roberta-large.")
+    ] = "",
+    mauve: Annotated[
+        str, typer.Option(metavar="FOLDER", help="Model of MAUVE, such as gpt2-large.")
+    ] = "",
+    model: ModelOption = "local",
+    base_url: BaseUrlOption = None,
+    embedder: EmbedderOption = "local",
+    judge: Annotated[
+        str,
+        typer.Option(
+            envvar="THEANINE_JUDGE",
+            metavar="NAME",
+            help="Judging model, such as openai:gpt-4o; `local` leaves out what needs one.",
+        ),
+    ] = "local",
+    judge_base_url: Annotated[
+        str | None,
+        typer.Option(
+            envvar="THEANINE_JUDGE_BASE_URL",
+            metavar="URL",
+            help="OpenAI-compatible server for the judge.",
+        ),
+    ] = None,
+) -> None:
+    """Run all that fills a table of the papers, and print it with the runs' rows.
+
+    Each row of a method of ours is a run with the paper's settings, in a folder of its own. The
+    same command resumes the runs, and tables with the same runs share them. Begin with a small
+    --limit, which shows calls and tokens. docs/reproducing.md has every table and its cost.
+
+    \b
+    theanine bench reproduce theanine-msc --model openai:gpt-4o-mini --limit 20
+    theanine bench reproduce secom-mistral --base-url http://localhost:8000/v1 --commands
+    """
+    if len(found := load_tables([table])) != 1:
+        raise SettingsError("name one table")
+    given = {"model": model, "embedder": embedder}
+    optional = {"base-url": base_url, "judge-base-url": judge_base_url, "limit": limit}
+    given |= {name: str(value) for name, value in optional.items() if value is not None}
+    neural = {name: path for name, path in ((BERTSCORE, bertscore), (MAUVE, mauve)) if path}
+    inputs = Inputs(out=out, judge=judge, settings=settings or (), neural=neural, options=given)
+    recipe = table_recipe(found[0], inputs)
+    incomplete = 0
+    for words in recipe.commands:
+        print(f"$ {shlex.join(['theanine', *words])}", flush=True)
+        if not commands:
+            incomplete += bool(_run(words))
+    if commands:
+        return
+    folders = list(map(RunFolder, recipe.runs))
+    rows, hints = run_rows(found[0], [(run.settings(), run.summary()) for run in folders])
+    show_paper_table(found[0], rows, hints)
+    if recipe.omitted:
+        print(f"not run, as no method of ours is the paper's: {', '.join(recipe.omitted)}")
+    if incomplete:
+        print(f"{pluralize(incomplete, 'runs')} not complete: the same command resumes them")
+        raise typer.Exit(1)
+
+
+def _run(words: tuple[str, ...]) -> int:
+    """Run a command in this process; return its exit code. Raises TheanineError."""
+    code = app(list(words), prog_name="theanine", standalone_mode=False)
+    return code if isinstance(code, int) else 0
