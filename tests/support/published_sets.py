@@ -28,6 +28,8 @@ def write_sets(folder: Path) -> None:
     for name in ("msc", "msc-valid"):
         for number in (3, 4, 5):
             save(folder, f"{name}/session_{number}/test.jsonl", json.dumps(_msc(number)))
+    for number, said in enumerate(SAID[:4], 1):
+        save(folder, f"msc_personasummary/session_{number}/test.jsonl", json.dumps(_summary(said)))
     save(folder, "conversation-chronicles", json.dumps(_chronicles()))
     save(folder, "teabag", json.dumps([_teabag("MSC"), _teabag("CC")]))
     save(folder, "locomo", json.dumps([_locomo()]))
@@ -79,6 +81,14 @@ def _msc(sessions: int) -> Json:
         "metadata": {"initial_data_id": "test_1"},
         "previous_dialogs": before,
     }
+
+
+def _summary(said: Sequence[str]) -> Json:
+    turns = [
+        {"text": text, "id": f"bot_{i}", "agg_persona_list": []} for i, text in enumerate(said)
+    ]
+    turns[0]["agg_persona_list"] = [said[0]]
+    return {"dialog": turns, "initial_data_id": "test_1"}
 
 
 def _chronicles() -> Json:

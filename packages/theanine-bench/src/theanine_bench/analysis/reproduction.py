@@ -117,12 +117,15 @@ def _row_commands(
         yield _answer(table.bench, row, data, metrics, more, inputs), True
         return
     against: Mapping[str, Any] = more["against"]
-    given = {} if "method" in against else row.settings
+    given: Mapping[str, object] = {} if "method" in against else row.settings
     other = replace(
         row,
         method=against.get("method", row.method),
         settings={**given, **against.get("settings", {})},
     )
+    if table.category.startswith("session "):  # win rates are of all samples of a comparison
+        sessions = f"--sessions {table.category.removeprefix('session ')}"
+        more = {**more, "options": f"{more.get('options', '')} {sessions}"}
     bench, basic = more["answered_by"], ["rouge-l"]  # the judge reads the answers, in the last run
     first, second = (other, row) if table.opponents else (row, other)
     pair: list[str] = []

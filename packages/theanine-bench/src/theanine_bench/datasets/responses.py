@@ -31,8 +31,8 @@ def read_responses(
     samples of its own; see :mod:`theanine_bench.datasets.personachat`. MSC's samples have in
     ``extra["persona"]`` the personas that people wrote of the earlier sessions, by speaker.
 
-    Raises BadInput if no history has the first of these sessions, SettingsError for ``speaker`` with
-    Persona-Chat.
+    Raises BadInput if no history has the first of these sessions, SettingsError for ``speaker``
+    with Persona-Chat.
     """
     if is_personachat(path):
         if speaker is not None:

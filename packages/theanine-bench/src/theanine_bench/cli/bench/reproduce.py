@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +13,11 @@ from theanine.cli.app import app
 from theanine.cli.options import BaseUrlOption, EmbedderOption, ModelOption
 from theanine.cli.text import pluralize
 from theanine.errors import SettingsError
-from theanine_bench.analysis.reproduction import Inputs, table_recipe
+from theanine_bench.analysis.reproduction import Inputs, Recipe, table_recipe
 from theanine_bench.analysis.tables import load_tables, run_rows
 from theanine_bench.cli.bench.tables import show_paper_table
 from theanine_bench.metrics.neural import BERTSCORE, MAUVE
-from theanine_bench.runs.folder import RunFolder
+from theanine_bench.runs.folder import SUMMARY, RunFolder
 
 
 def reproduce(
@@ -70,8 +71,9 @@ def reproduce(
     """Run all that fills a table of the papers, and print it with the runs' rows.
 
     Each row of a method of ours is a run with the paper's settings, in a folder of its own. The
-    same command resumes the runs, and tables with the same runs share them. Begin with a small
-    --limit, which shows calls and tokens. docs/reproducing.md has every table and its cost.
+    same command resumes the runs; finished ones are not repeated, and tables share them. The calls
+    and tokens of all are printed at the end: begin with a small --limit. docs/reproducing.md has
+    every table, and what differs from the papers.
 
     \b
     theanine bench reproduce theanine-msc --model openai:gpt-4o-mini --limit 20
@@ -88,18 +90,45 @@ def reproduce(
     incomplete = 0
     for words in recipe.commands:
         print(f"$ {shlex.join(['theanine', *words])}", flush=True)
-        if not commands:
+        if commands:
+            continue
+        if _finished(RunFolder(Path(words[-1]))):
+            print("finished before")
+        else:
             incomplete += bool(_run(words))
     if commands:
         return
     folders = list(map(RunFolder, recipe.runs))
     rows, hints = run_rows(found[0], [(run.settings(), run.summary()) for run in folders])
     show_paper_table(found[0], rows, hints)
+    for purpose, spent in _total(recipe).items():
+        tokens = f"{pluralize(spent['input_tokens'], 'tokens')} in, {spent['output_tokens']:,} out"
+        print(f"{purpose}: {pluralize(spent['calls'], 'calls')}, {tokens}")
     if recipe.omitted:
         print(f"not run, as no method of ours is the paper's: {', '.join(recipe.omitted)}")
     if incomplete:
         print(f"{pluralize(incomplete, 'runs')} not complete: the same command resumes them")
         raise typer.Exit(1)
+
+
+def _finished(run: RunFolder) -> bool:
+    """Return whether a run has all its results; a folder is named after its command."""
+    if not (run.path / SUMMARY).is_file():
+        return False
+    summary = run.summary()
+    return summary["done"] == summary["samples"] and not summary["failures"]
+
+
+def _total(recipe: Recipe) -> dict[str, Counter[str]]:
+    """Return the calls and tokens of all runs, by purpose."""
+    total: dict[str, Counter[str]] = {}
+    for words in recipe.commands:
+        run = RunFolder(Path(words[-1]))
+        if (run.path / SUMMARY).is_file():
+            for purpose, spent in run.summary()["spent"].items():
+                counts = {key: spent[key] for key in ("calls", "input_tokens", "output_tokens")}
+                total.setdefault(purpose, Counter()).update(counts)
+    return total
 
 
 def _run(words: tuple[str, ...]) -> int:
