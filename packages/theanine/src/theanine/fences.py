@@ -19,7 +19,9 @@ REMEMBERED_RULES = (
 )
 """What a model must know of the block where no other instructions say so."""
 
-_MARKER = re.compile(r"<{3,}|>{3,}")
+_MARKER = re.compile(r"[<＜﹤]{3,}|[>＞﹥]{3,}")
+_HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e01ef]+")
+"""Controls of the reading order, tags and rare variants: unseen, and read by models as text."""
 _BLOCK = re.compile(
     rf"\n*{re.escape(REMEMBERED_HEADING)}\n(?:[^\n]+\n)?<<<remembered\n.*?\n>>>", re.DOTALL
 )
@@ -27,13 +29,15 @@ _BREAKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
 def one_line(text: str, limit: int | None = None) -> str:
-    """Return the text on one line without fence markers and control characters.
+    """Return the text on one line without fence markers, control and hidden characters.
 
     A text longer than ``limit`` characters is cut and ends with ``…``.
     """
+    if not text.isascii():
+        text = _HIDDEN.sub("", text)
     if not text.isprintable() or "  " in text:
         text = _BREAKS.sub(" ", text)
-    flat = _MARKER.sub(lambda m: ("‹" if m[0][0] == "<" else "›") * len(m[0]), text.strip())
+    flat = _MARKER.sub(lambda m: ("‹" if m[0][0] in "<＜﹤" else "›") * len(m[0]), text.strip())
     return flat if limit is None or len(flat) <= limit else flat[:limit].rstrip() + "…"
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC
 
 import pytest
@@ -90,6 +91,10 @@ async def test_repeated_memories_are_dropped_but_additions_kept() -> None:
                         source_turns=(1,), speakers=("Ana",))  # fmt: skip
     new = NewMemory(text="Ana booked a train to Lisbon.", at=turns[1].at, source_turns=(1, 2))
     assert drop_recalled([repeats, new], turns, texts) == [new]
+    texts[8] = "Ana moved to Lisbon with her brother in May."
+    joined_turn = turn(1, "Storm and Lisbon.", "Tea", role="assistant", recalled=(7, 8))
+    joined = replace(repeats, text="Ana is terrified of ships since the storm and moved to Lisbon.")
+    assert drop_recalled([joined], [joined_turn], texts) == []
     other = NewMemory(text="Tea promised to find a quiet train.", at=turns[0].at, source_turns=(1,))
     assert drop_recalled([other], turns, texts) == [other]
     assert drop_recalled([repeats], turns, {}) == [repeats]

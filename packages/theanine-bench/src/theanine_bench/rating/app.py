@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from theanine.cli.text import csv_cell
 from theanine.errors import BadInput, MissingExtra
 from theanine_bench.rating.ratings import Rating, Ratings
 from theanine_bench.report.page import page_templates, static_folder
@@ -117,7 +118,8 @@ def as_csv(ratings: Ratings) -> str:
     columns = ["rater", "task", *(question.id for question in ratings.form.questions), "note"]
     writer = csv.DictWriter(out, columns, restval="")
     writer.writeheader()
-    writer.writerows(ratings.rows())
+    for row in ratings.rows():
+        writer.writerow({name: csv_cell(value) for name, value in row.items()})
     return out.getvalue()
 
 

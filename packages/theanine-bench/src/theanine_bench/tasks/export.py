@@ -14,6 +14,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from theanine.cli.text import csv_cell
 from theanine.errors import SettingsError
 from theanine_bench.runs.saved_run import SavedRun
 from theanine_bench.samples import SampleResult, score_names, sort_names
@@ -100,11 +101,11 @@ def _to_csv(run: SavedRun) -> str:
     for result in results:
         writer.writerow(
             [
-                *(getattr(result, column) for column in columns),
+                *(csv_cell(getattr(result, column)) for column in columns),
                 result.recalled_tokens,
                 run.seconds.get(result.id, ""),
                 *(result.scores.get(name, "") for name in names),
-                _failures(result),
+                csv_cell(_failures(result)),
             ]
         )
     return out.getvalue()

@@ -15,7 +15,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from theanine import private_files
-from theanine.cli.text import visible
+from theanine.cli.text import csv_cell, visible
 from theanine.errors import SettingsError
 
 FORMER_KEYS = {
@@ -64,7 +64,16 @@ def show_csv(records: Sequence[Any]) -> None:
     writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({name: visible(_cell(value)) for name, value in row.items()})
+        writer.writerow(
+            {
+                name: csv_cell(value if _is_number(value) else visible(_cell(value)))
+                for name, value in row.items()
+            }
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _cell(value: Any) -> str:

@@ -1,8 +1,11 @@
-"""Text that is safe and correct to print: visible control characters, plurals."""
+"""Text that is safe and correct to print: control characters, formulas, plurals."""
 
 from __future__ import annotations
 
 import re
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Characters that steer a terminal or change the reading order without being seen."""
@@ -14,6 +17,17 @@ def visible(text: str) -> str:
     Line breaks and tabs are kept. Inside JSON the escapes stand for the same characters.
     """
     return _INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
+
+
+def csv_cell(value: T) -> T | str:
+    """Return a value for a CSV file; of a text, one that no spreadsheet reads as a formula.
+
+    A text that could begin a formula gets an apostrophe before it. Numbers stay as they are.
+    """
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def pluralize(count: int, things: str) -> str:

@@ -32,7 +32,9 @@ WRITTEN_LIMIT = 480
 WRITTEN_TOKENS = 220
 """Tokens of a statement of this length, with its speakers and turns, in indented JSON."""
 REPEATED = 0.75
-"""A statement with this share of its content words in a recalled memory only repeats it."""
+"""A statement with this share of its content words in recalled memories only repeats them."""
+JOINED_WORDS = 2
+"""Content words that a statement has in common with each memory that it repeats."""
 
 
 class Statement(BaseModel):
@@ -81,7 +83,8 @@ def drop_recalled(
     """Drop memories that only repeat what the assistant had just recalled.
 
     A memory is dropped if all its source turns are the assistant's with recalled memories, and at
-    least ``REPEATED`` of its content words are in the text of one of these.
+    least ``REPEATED`` of its content words are in the texts of these, of which each has
+    ``JOINED_WORDS`` of them or more: one reply may join several memories.
     """
     by_id = {turn.id: turn for turn in turns}
 
@@ -91,7 +94,10 @@ def drop_recalled(
             return False
         content = content_words(memory.text) - content_words(" ".join(memory.speakers))
         recalled = {id for turn in sources for id in turn.recalled if id in texts}
-        return any(containment(content, content_words(texts[id])) >= REPEATED for id in recalled)
+        shared = [content & content_words(texts[id]) for id in recalled]
+        fewest = min(JOINED_WORDS, len(content))
+        joined = frozenset[str]().union(*(words for words in shared if len(words) >= fewest))
+        return containment(content, joined) >= REPEATED
 
     return [memory for memory in memories if not repeats(memory)]
 

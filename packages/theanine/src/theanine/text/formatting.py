@@ -5,8 +5,10 @@ All of it passes through :mod:`theanine.fences`.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
+from functools import cache
 
 from theanine.fences import list_items, one_line
 from theanine.text.attribution import memory_text
@@ -14,11 +16,26 @@ from theanine.text.words import format_date
 from theanine.types import LOCAL_MODEL, Memory, Recollection, Turn, Utterance
 
 NAME_LIMIT = 80
+_MARKUP = frozenset(":[](){}<>|")
+_INVISIBLE = ("Cf", "Co", "Cn")
+_JOINERS = "\u200c\u200d"
 
 
 def format_speaker(speaker: str) -> str:
-    """Return a speaker's name as one short line."""
-    return one_line(speaker, NAME_LIMIT)
+    """Return a speaker's name as one short line, without what would imitate a line of a prompt.
+
+    Colons and brackets become spaces, in all their forms; dashes and the like are left out at the
+    beginning, and invisible characters everywhere. ``?`` for a name of nothing else.
+    """
+    return one_line("".join(map(_name_character, speaker)), NAME_LIMIT).lstrip("-–—−#*•=~_ ") or "?"
+
+
+@cache
+def _name_character(character: str) -> str:
+    if _MARKUP.intersection(unicodedata.normalize("NFKC", character)):
+        return " "
+    hidden = unicodedata.category(character) in _INVISIBLE and character not in _JOINERS
+    return "" if hidden else character
 
 
 def format_turn(turn: Utterance) -> str:
