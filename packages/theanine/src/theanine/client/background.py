@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future
 from typing import Any
 
+from theanine.cancellation import finish
 from theanine.client.arguments import check_arguments
 from theanine.remembering.remember import Progress, RememberReport
 from theanine.types import Scope
@@ -104,3 +105,5 @@ class Background:
         finally:
             for task in tasks:
                 task.cancel()
+            if tasks:
+                await finish(asyncio.wait(tasks))  # they release their leases

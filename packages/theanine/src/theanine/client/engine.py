@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 import anyio
 
+from theanine.cancellation import finish
 from theanine.client.background import Background, Remembering
 from theanine.client.dialogues import DialogueCache
 from theanine.client.merging import merge_recollections, without_numbers
@@ -125,8 +126,8 @@ class Engine:
             try:
                 name = await self.store.default_method() or DEFAULT
                 self._use(open_method(name, self.options.config))
-            except TheanineError:
-                await self.store.close()
+            except BaseException:
+                await finish(self.store.close())
                 raise
 
     async def close(self) -> None:
@@ -138,17 +139,16 @@ class Engine:
         try:
             await self.background.finish()
         finally:
-            await self._close()
+            await finish(self._close())
 
     async def _close(self) -> None:
-        with anyio.CancelScope(shield=True):
-            for stream in [*self.streams.values()]:
-                await stream.aclose()
-            await self.indexes.close()
-            for part in dict.fromkeys((self.chat, self.memory_chat, self.embedder)):
-                if isinstance(part, Closable):
-                    await part.close()
-            await self.store.close()
+        for stream in [*self.streams.values()]:
+            await stream.aclose()
+        await self.indexes.close()
+        for part in dict.fromkeys((self.chat, self.memory_chat, self.embedder)):
+            if isinstance(part, Closable):
+                await part.close()
+        await self.store.close()
 
     async def now(self, scope: Scope) -> datetime:
         """Return the present in the user's time zone; in UTC if none is set."""
@@ -165,8 +165,10 @@ class Engine:
 
     async def break_off(self, session_key: object) -> None:
         """Let what was received of a session's streamed reply be logged before what follows."""
-        if stream := self.streams.pop(session_key, None):
+        if stream := self.streams.get(session_key):
             await stream.aclose()
+            if self.streams.get(session_key) is stream:  # else another has begun meanwhile
+                del self.streams[session_key]
 
     async def recall(
         self,

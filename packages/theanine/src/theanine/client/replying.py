@@ -7,8 +7,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import anyio
-
+from theanine.cancellation import finish
 from theanine.client.engine import Engine
 from theanine.client.merging import memory_ids
 from theanine.client.reply_options import ReplyArguments, reply_options
@@ -94,9 +93,9 @@ class Replying:
             text = "".join(received).strip()
             if reply.pieces and text:
                 broken_off = replace(reply, text=text, finish="broken_off")
-                with anyio.CancelScope(shield=True), suppress(Stale):
-                    await self._log(broken_off, at, epoch)
-        await self._log(reply, at, epoch)
+                with suppress(Stale):
+                    await finish(self._log(broken_off, at, epoch))
+        await finish(self._log(reply, at, epoch))  # its reader has had all of it
         yield reply
 
     async def _log(self, reply: Reply, at: datetime | None, epoch: int) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal, Self, TypeVar, Unpack, cast, overload
+from typing import Any, Literal, Self, Unpack, cast, overload
 
 import anyio
 
+from theanine.cancellation import finish
 from theanine.client.arguments import check_arguments
 from theanine.client.dialogues import Dialogue
 from theanine.client.engine import Engine
@@ -38,7 +39,6 @@ from theanine.types import (
     Utterance,
 )
 
-T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 WINDOW = 20
@@ -186,10 +186,8 @@ class AsyncLiveSession:
         check_utterances(utterances)
         if not utterances:
             return AddReport(session=None, turns=())
-        result = await _shielded(
-            self._engine.store.continue_thread(
-                self._scope, None, utterances, method=self._engine.method.name, end=True
-            )
+        result = await self._engine.store.continue_thread(
+            self._scope, None, utterances, method=self._engine.method.name, end=True
         )
         await self._engine.remember_ended(self._scope, None)
         return AddReport(session=result.session, turns=result.turns)
@@ -255,11 +253,15 @@ class AsyncLiveSession:
             ]
         utterances = redact_utterances(utterances, self._engine.redact)
         check_utterances(utterances)  # before a session is started for them
-        async with self._lock:
+
+        async def append() -> AddReport:
             log = self._log_own if self.key is None else self._log_keyed
-            work = log(utterances, epoch, resent=resent, arriving=arriving)
-            report = await _shielded(work)  # keep this object in step with the log
+            report = await log(utterances, epoch, resent=resent, arriving=arriving)
             self._recalled = ()
+            return report
+
+        async with self._lock:
+            report = await finish(append())  # keep this object in step with the log
         _log.debug("%s: logged turns=%d session=%s", self._scope, len(report.turns), report.session)
         return report
 
@@ -461,13 +463,13 @@ class AsyncLiveSession:
         Returns the reports of what was remembered now. Raises RememberingFailed if that fails; the
         turns are safe in the log, and the next ``client.remember()`` tries again.
         """
-        await self._engine.break_off(self._stream_key)
-        if not await _shielded(self._end(at)):  # nobody else ends it while this process lives
+        if not await finish(self._end(at)):  # nobody else ends it while this process lives
             return []
         return await self._engine.remember_ended(self._scope, remember)
 
     async def _end(self, at: datetime | None) -> bool:
         store = self._engine.store
+        await self._engine.break_off(self._stream_key)
         async with self._lock:
             session = self.id
             if self.key is not None:
@@ -487,14 +489,6 @@ class AsyncLiveSession:
 
     def _new_dialogue(self) -> Dialogue:
         return Dialogue(self._engine.store, self._scope, None)
-
-
-async def _shielded(work: Awaitable[T]) -> T:
-    """Return the result of what must not be cancelled halfway."""
-    results: list[T] = []
-    with anyio.CancelScope(shield=True):
-        results.append(await work)
-    return results[0]
 
 
 def _check_count(name: str, count: int | None) -> int | None:

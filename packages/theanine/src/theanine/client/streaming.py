@@ -7,6 +7,7 @@ from typing import Self
 
 import anyio
 
+from theanine.cancellation import finish
 from theanine.methods.base import Reply
 
 
@@ -48,8 +49,7 @@ class AsyncReplyStream:
                         return piece
                     self.reply = piece
         except anyio.get_cancelled_exc_class():
-            with anyio.CancelScope(shield=True):  # it may not have reached the model's stream
-                await self.aclose()
+            await finish(self.aclose())  # it may not have reached the model's stream
             raise
         raise StopAsyncIteration
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from theanine.cancellation import finish
 from theanine.errors import ModelError
 from theanine.llm.base import DEFAULT_REQUEST, Message, RawReply, RequestOptions
 from theanine.llm.bounds import CHARACTERS_PER_TOKEN
@@ -218,8 +219,8 @@ class JournalledCalls:
             touches=request.source_sessions,
             epoch=request.epoch,
         )
-        with anyio.CancelScope(shield=True):  # a paid reply is stored even if this run is cancelled
-            await self._chat.store.add_journal_entry(self._scope, entry)
+        # A paid reply is stored even if this run is cancelled.
+        await finish(self._chat.store.add_journal_entry(self._scope, entry))
         _log.info(
             "%s: step %s input_tokens=%d output_tokens=%d seconds=%.2f%s",
             entry.model,

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import anyio
 
+from theanine.cancellation import finish
 from theanine.clock import Clock
 from theanine.errors import UnusableReply
 from theanine.llm.base import (
@@ -153,8 +154,7 @@ class ScopedChat(Conversation):
                 return result
             messages = [*messages, *_repair_messages(reply, error, cut_off)]
         self.usage += Usage(failed=calls)
-        with anyio.CancelScope(shield=True):
-            await self._chat.store.reject_journal_entries(self._scope, keys, error)
+        await finish(self._chat.store.reject_journal_entries(self._scope, keys, error))
         replies = "the reply" if len(keys) == 1 else f"{len(keys)} replies"
         raise UnusableReply(
             f"step {step.label}: {replies} of {self.model} could not be used; last error: {error}. "

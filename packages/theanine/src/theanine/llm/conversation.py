@@ -10,6 +10,7 @@ from functools import partial
 
 import anyio
 
+from theanine.cancellation import finish
 from theanine.errors import ModelError, ModelUnavailable, UnusableReply
 from theanine.fences import REMEMBERED_HEADING
 from theanine.llm.base import (
@@ -80,8 +81,8 @@ class Conversation(JournalledCalls):
                 reply = _parse(entry, options, streamed)
             except InvalidReply as invalid:
                 error = str(invalid)
-                with anyio.CancelScope(shield=True):
-                    await self._chat.store.reject_journal_entries(self._scope, [request.key], error)
+                rejected = [request.key]
+                await finish(self._chat.store.reject_journal_entries(self._scope, rejected, error))
                 if streamed or (entry.error and entry.error != CUT_OFF):
                     break
                 request = self._request(step, _ask_again(listed), options, sessions, epoch)
@@ -142,14 +143,25 @@ class Conversation(JournalledCalls):
             raise
         finally:
             chat.limiter.release_on_behalf_of(borrower)
-            with anyio.CancelScope(shield=True):
-                if pieces is not None:
-                    await pieces.aclose()
-                if entry is None and received:
-                    seconds = anyio.current_time() - started
-                    usage = self._estimated_usage(request, "".join(received), seconds)
-                    await self._record(request, usage, reply="".join(received), error=error)
+            seconds = anyio.current_time() - started
+            unrecorded = "" if entry is not None else "".join(received)
+            await finish(self._break_off(request, pieces, unrecorded, seconds, error))
         yield entry
+
+    async def _break_off(
+        self,
+        request: ModelRequest,
+        pieces: AsyncGenerator[str | RawReply] | None,
+        received: str,
+        seconds: float,
+        error: str,
+    ) -> None:
+        """Close a stream, and journal what was received of a reply that has no entry."""
+        if pieces is not None:
+            await pieces.aclose()
+        if received:
+            usage = self._estimated_usage(request, received, seconds)
+            await self._record(request, usage, reply=received, error=error)
 
     async def _next_piece(
         self, pieces: AsyncGenerator[str | RawReply], request: ModelRequest

@@ -18,6 +18,7 @@ from random import Random
 import anyio
 import numpy as np
 
+from theanine.cancellation import finish
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder
 from theanine.errors import BadInput, LeaseLost, ModelError, NotFound
@@ -140,8 +141,7 @@ class RememberWorker:
                     yield
                 finally:
                     tasks.cancel_scope.cancel()
-                    with anyio.CancelScope(shield=True):
-                        await self._store.release_lease(scope, self._holder)
+                    await finish(self._store.release_lease(scope, self._holder))
         except ExceptionGroup as group:  # raise the error itself, not a group of one
             raise group.exceptions[0] from group
 

@@ -22,6 +22,7 @@ import numpy as np
 from anyio import to_thread
 from numpy.typing import NDArray
 
+from theanine.cancellation import finish
 from theanine.errors import TheanineError
 from theanine.store.base import Store
 from theanine.types import Scope
@@ -154,8 +155,7 @@ class SnapshotWriter:
     async def wait(self) -> None:
         """Wait for the current snapshot."""
         if self._thread is not None:
-            with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(self._thread.join)
+            await finish(to_thread.run_sync(self._thread.join))
 
 
 _PREFIX = len(_MAGIC) + _HASH_BYTES

@@ -12,6 +12,7 @@ from threading import Event, Thread, main_thread
 import anyio
 from anyio import to_thread
 
+from theanine.cancellation import finish
 from theanine.errors import TheanineError
 from theanine.retrieval.ann.index import Stamp, StoredIndex, VectorIndex, is_available, pack
 from theanine.retrieval.ann.search import ApproximateSearch, smoothed_vectors
@@ -73,8 +74,7 @@ class IndexBuilder:
         """Stop the current build; its progress is stored, unless it is small."""
         if self._job is not None:
             self._job.stop()
-            with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(self._job.join)
+            await finish(to_thread.run_sync(self._job.join))
 
 
 class _Job:

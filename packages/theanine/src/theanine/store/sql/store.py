@@ -1,7 +1,7 @@
 """The store over any SQL database: each call runs one function in a worker thread.
 
-These functions, in the modules of this package, take a connection inside a transaction. A thread is
-never cancelled, so a cancelled call is either complete or has not begun.
+These functions, in the modules of this package, take a connection inside a transaction. Writing is
+never cancelled halfway: a cancelled call is either complete or has not begun.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import anyio
 import anyio.to_thread
 import sqlalchemy as sa
+from anyio.lowlevel import checkpoint_if_cancelled
 from sqlalchemy import exc
 
+from theanine.cancellation import finish
 from theanine.errors import StoreError
 from theanine.store.processes import check_process
 from theanine.store.sql import (
@@ -140,14 +142,17 @@ class SqlStore:
     async def open(self) -> None:
         """Open the store, creating or migrating it if needed."""
         if self._engine is None:
-            self._engine = await anyio.to_thread.run_sync(self._run, self._connect)
-            self._process = os.getpid()
+            await self._finish(self._open)
+
+    def _open(self) -> None:
+        self._engine = self._connect()
+        self._process = os.getpid()
 
     async def close(self) -> None:
         """Release all connections."""
         engine, self._engine = self._engine, None
         if engine is not None and self._process == os.getpid():  # else they are another's files
-            await anyio.to_thread.run_sync(engine.dispose)
+            await finish(anyio.to_thread.run_sync(engine.dispose))
 
     def _run(self, work: Callable[[], T]) -> T:
         """Call a function, translating its errors."""
@@ -181,7 +186,12 @@ class SqlStore:
             with self._write_transaction(engine, durable) as db:
                 return work(db, *args, **kwargs)
 
-        return await anyio.to_thread.run_sync(self._run, run)
+        return await self._finish(run)
+
+    async def _finish(self, work: Callable[[], T]) -> T:
+        """Call a function in a worker thread; if the caller is cancelled, it is finished first."""
+        await checkpoint_if_cancelled()  # else a write that is cancelled already would be done
+        return await finish(anyio.to_thread.run_sync(self._run, work))
 
     # the log
 
@@ -359,7 +369,7 @@ class SqlStore:
                 report, texts = self._erase(db, scope, work)
             return replace(report, verified=self._scrub_files(engine, texts))
 
-        return await anyio.to_thread.run_sync(self._run, run)
+        return await self._finish(run)
 
     def _erase(
         self, db: sa.Connection, scope: Scope, work: Callable[[sa.Connection], erase.Erased]
@@ -409,5 +419,4 @@ class SqlStore:
                 for record in batch:
                     yield record
         finally:
-            with anyio.CancelScope(shield=True):
-                await run(self._run, end)
+            await finish(run(self._run, end))

@@ -1,0 +1,255 @@
+"""Every public call is cancelled at each of its awaits; then the log and the objects agree."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+import shutil
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import theanine
+from support.cancelling import MANNERS, Manner, run_cancelled
+from support.fuzzing import SCALE
+from theanine import AsyncClient, AsyncLiveSession, AsyncUserMemory, History, Transcript, Utterance
+from theanine.testing import ScriptedServer, answer
+
+pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
+
+AT = datetime(2024, 5, 8, 12, tzinfo=UTC)
+BEES = Utterance(text="I keep bees.", speaker="ana", at=AT)
+HISTORY = History(name="ana", transcripts=[Transcript(key="old", at=AT, turns=[BEES])])
+MODEL = "openai:gpt-4o-mini"
+
+Call = Callable[[AsyncClient, AsyncUserMemory, AsyncLiveSession], Coroutine[Any, Any, object]]
+
+
+async def read_stream(live: AsyncLiveSession) -> None:
+    async for _ in live.reply(stream=True):
+        pass
+
+
+async def leave(live: AsyncLiveSession) -> None:
+    async with live:
+        await live.say("Good night.")
+
+
+async def read_export(client: AsyncClient | AsyncUserMemory) -> None:
+    async for _ in client.export():
+        pass
+
+
+async def restore(client: AsyncClient) -> None:
+    await client.restore([record async for record in client.export()])
+
+
+async def start_remembering(client: AsyncClient | AsyncUserMemory) -> None:
+    await client.start_remembering()
+
+
+CLIENT: dict[str, Call] = {
+    "check": lambda client, *_: client.check(),
+    "estimate": lambda client, *_: client.estimate(),
+    "export": lambda client, *_: read_export(client),
+    "expire": lambda client, *_: client.expire(),
+    "pending": lambda client, *_: client.pending(),
+    "costs": lambda client, *_: client.costs(),
+    "rebuild": lambda client, *_: client.rebuild(again=True),
+    "reembed": lambda client, *_: client.reembed(),
+    "remember": lambda client, *_: client.remember(),
+    "restore": lambda client, *_: restore(client),
+    "retention": lambda client, *_: client.retention(),
+    "set_retention": lambda client, *_: client.set_retention(None),
+    "start_remembering": lambda client, *_: start_remembering(client),
+    "stored_embedder": lambda client, *_: client.stored_embedder(),
+    "users": lambda client, *_: client.users(),
+}
+USER: dict[str, Call] = {
+    "add": lambda _, user, __: user.add("I like tea.", session="web"),
+    "correct": lambda _, user, __: user.correct(1, "Ana keeps goats."),
+    "costs": lambda _, user, __: user.costs(),
+    "estimate": lambda _, user, __: user.estimate(),
+    "expire": lambda _, user, __: user.expire(),
+    "export": lambda _, user, __: read_export(user),
+    "forget": lambda _, user, __: user.forget(session=1),
+    "forget_all": lambda client, _, __: client.user("ben").forget_all(),
+    "get": lambda _, user, __: user.get(1),
+    "history": lambda _, user, __: user.history(1),
+    "links": lambda _, user, __: user.links(),
+    "log": lambda _, user, __: user.log(HISTORY),
+    "marks": lambda _, user, __: user.marks(),
+    "memories": lambda _, user, __: user.memories(),
+    "pending": lambda _, user, __: user.pending(),
+    "pin": lambda _, user, __: user.pin(1),
+    "rebuild": lambda _, user, __: user.rebuild(again=True),
+    "recall": lambda _, user, __: user.recall("What about the boat?"),
+    "remember": lambda _, user, __: user.remember(),
+    "reply": lambda _, user, __: user.reply("What about the boat?"),
+    "sessions": lambda _, user, __: user.sessions(),
+    "set_retention": lambda _, user, __: user.set_retention(timedelta(days=99_999)),
+    "set_time_zone": lambda _, user, __: user.set_time_zone("Europe/Rome"),
+    "settings": lambda _, user, __: user.settings(),
+    "start_remembering": lambda _, user, __: start_remembering(user),
+    "timelines": lambda _, user, __: user.timelines(),
+    "turns": lambda _, user, __: user.turns(),
+    "unpin": lambda _, user, __: user.unpin(1),
+    "warm_up": lambda _, user, __: user.warm_up(),
+}
+LIVE: dict[str, Call] = {
+    "add": lambda _, __, live: live.add([{"role": "user", "content": "I like tea."}]),
+    "add_alone": lambda _, __, live: live.add_alone("I like tea."),
+    "end": lambda _, __, live: live.end(),
+    "hear": lambda _, __, live: live.hear("I like tea."),
+    "messages": lambda _, __, live: live.messages(),
+    "recall": lambda _, __, live: live.recall(),
+    "reply": lambda _, __, live: live.reply(),
+    "say": lambda _, __, live: live.say("Do you?"),
+    "system": lambda _, __, live: live.system(),
+    "turns": lambda _, __, live: live.turns(),
+    "reply(stream)": lambda _, __, live: read_stream(live),
+    "with": lambda _, __, live: leave(live),
+}
+CALLS = {
+    f"{kind.__name__}.{name}": call
+    for kind, calls in ((AsyncClient, CLIENT), (AsyncUserMemory, USER), (AsyncLiveSession, LIVE))
+    for name, call in calls.items()
+}
+WRITING = ("hear", "say", "add", "end", "with", "reply", "reply(stream)", "remember", "correct")
+
+
+def test_every_public_call_is_here() -> None:
+    for kind, calls in ((AsyncClient, CLIENT), (AsyncUserMemory, USER), (AsyncLiveSession, LIVE)):
+        public = {
+            name
+            for name, method in inspect.getmembers(kind)
+            if not name.startswith("_")
+            and (inspect.iscoroutinefunction(method) or name in ("export", "start_remembering"))
+        }
+        assert public - {"close"} <= calls.keys()
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store with a remembered session, a pending one, and another user's."""
+    path = tmp_path_factory.mktemp("prepared") / "memory.db"
+    with theanine.open(path) as client:
+        with client.user("ana").session() as live:
+            live.hear("I sold the boat because the engine died.", at=AT)
+        with client.user("ben").session() as live:
+            live.hear("I bought a boat.", at=AT)
+        later = client.user("ana").session()
+        later.hear("I repaired the boat.", at=AT + timedelta(days=1))
+        later.end(remember=False)
+    return path
+
+
+@asynccontextmanager
+async def opened(path: Path, url: str) -> AsyncGenerator[AsyncClient]:
+    async with theanine.aopen(path, model=MODEL, memory_model="local", base_url=url) as client:
+        yield client
+
+
+async def cancel_and_compare(path: Path, url: str, call: Call, at: int, manner: Manner) -> bool:
+    """Cancel a call at its n-th await, compare, and go on; return whether it had that many."""
+    async with opened(path, url) as client:
+        user = client.user("ana")
+        live = user.session()
+        await live.hear("What about the boat?")
+        reached = await run_cancelled(call(client, user, live), at, manner)
+        mine = [turn.id for turn in await live.turns()]
+        shown = [message["content"] for message in await live.messages()]
+        logged = [] if live.id is None else await user.turns(session=live.id)
+        assert mine == [turn.id for turn in logged]
+        assert shown == [turn.text for turn in logged]
+        turn = await live.hear("Still there?")
+        assert [each.id for each in await live.turns()] == [*mine, turn.id]
+        await live.end()
+        assert all(session.ended_at for session in await user.sessions() if session.thread is None)
+        assert all(report.failure is None for report in await client.remember())
+        assert await client.pending() == []
+        assert await client.check() == ""
+        memories = [(memory.source_turns, memory.text) for memory in await user.memories()]
+        assert len(set(memories)) == len(memories)
+    return reached
+
+
+async def close_and_compare(path: Path, url: str, at: int, manner: Manner) -> bool:
+    """Cancel opening, a turn or closing; afterwards the store is closed."""
+    client = theanine.aopen(path, model=MODEL, memory_model="local", base_url=url)
+
+    async def use() -> None:
+        async with client:
+            await client.user("ana").add("I like tea.")
+
+    reached = await run_cancelled(use(), at, manner)
+    with pytest.raises(theanine.StoreError, match="not open"):
+        await client.users()
+    return reached
+
+
+async def cancel_everywhere(
+    prepared: Path, folder: Path, compare: Callable[[Path, int], Coroutine[Any, Any, bool]]
+) -> int:
+    """Cancel at each await, in order; in the suite at a few of them. Return the number of cases."""
+    rng, at, cases = random.Random(1), 1, 0
+    while True:
+        folder.mkdir()
+        path = Path(shutil.copy(prepared, folder))
+        reached = await compare(path, at)
+        shutil.rmtree(folder)
+        cases += 1
+        if not reached:
+            return cases
+        at += 1 if SCALE > 1 else rng.choice((1, 1, 2, 5))
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_can_be_cancelled_anywhere(
+    name: str, manner: Manner, prepared: Path, tmp_path: Path
+) -> None:
+    if SCALE == 1 and (name.split(".")[1] not in WRITING or manner == "waiting"):
+        pytest.skip("one of those that make fuzz tries")
+    with ScriptedServer(answer) as server:
+
+        async def compare(path: Path, at: int) -> bool:
+            return await cancel_and_compare(path, server.base_url, CALLS[name], at, manner)
+
+        asyncio.run(cancel_everywhere(prepared, tmp_path / "s", compare))
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_opening_and_closing_can_be_cancelled_anywhere(
+    manner: Manner, prepared: Path, tmp_path: Path
+) -> None:
+    async def compare(path: Path, at: int) -> bool:
+        return await close_and_compare(path, "http://127.0.0.1:9/v1", at, manner)
+
+    asyncio.run(cancel_everywhere(prepared, tmp_path / "s", compare))
+
+
+@pytest.mark.parametrize("key", [None, "web"])
+def test_concurrent_first_turns_open_one_session(key: str | None, tmp_path: Path) -> None:
+    async def hear_at_once() -> None:
+        async with theanine.aopen(tmp_path / "memory.db") as client:
+            user = client.user("ana")
+            live = user.session(key)
+            tasks = [asyncio.create_task(live.hear(f"Number {number}.")) for number in range(20)]
+            for task in random.Random(3).sample(tasks, 6):
+                await asyncio.sleep(0.001)
+                task.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.gather(*tasks, return_exceptions=True)
+            [session] = await user.sessions()
+            turns = await user.turns(session=session.id)
+            assert await live.turns() == turns
+            assert {t.result().text for t in tasks if not t.cancelled()} <= {t.text for t in turns}
+            assert len(turns) == len({turn.text for turn in turns}) >= 14
+
+    asyncio.run(hear_at_once())
