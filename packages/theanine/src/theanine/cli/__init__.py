@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from theanine.cli.interrupt import answering_interrupts
 from theanine.errors import TheanineError, UserError
 
 
@@ -15,11 +16,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         SystemExit: always; 0 for success, 2 for the user's mistakes, 1 for failures at run time,
             130 after an interrupt.
     """
-    from theanine.cli.app import app  # after this package itself is imported
-    from theanine.cli.text import visible
+    with answering_interrupts():
+        from theanine.cli.app import app  # after this package itself is imported
+        from theanine.cli.text import visible
 
-    try:
-        app(None if arguments is None else list(arguments), prog_name="theanine")
-    except TheanineError as error:
-        print(visible(f"theanine: {error}"), file=sys.stderr)
-        sys.exit(2 if isinstance(error, UserError) else 1)
+        try:
+            app(None if arguments is None else list(arguments), prog_name="theanine")
+        except TheanineError as error:
+            print(visible(f"theanine: {error}"), file=sys.stderr)
+            sys.exit(2 if isinstance(error, UserError) else 1)

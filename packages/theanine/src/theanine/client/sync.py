@@ -49,9 +49,19 @@ def _run(method: Callable[Concatenate[Any, P], Awaitable[R]]) -> Callable[Concat
 
     @wraps(method)
     def run(self: _Sync, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self.portal.call(partial(method, self.inner, *args, **kwargs))
+        return _result(self.portal, partial(method, self.inner, *args, **kwargs))
 
     return run
+
+
+def _result(portal: BlockingPortal, call: Callable[[], Awaitable[R]]) -> R:
+    """Run a call in the event loop; cancel it if the waiting thread is interrupted."""
+    future = portal.start_task_soon(call)
+    try:
+        return future.result()
+    except KeyboardInterrupt:
+        future.cancel()
+        raise
 
 
 def _call(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
@@ -84,7 +94,7 @@ def _iterate(
 def _values(values: AsyncIterator[R], portal: BlockingPortal) -> Iterator[R]:
     while True:
         try:
-            yield portal.call(values.__anext__)
+            yield _result(portal, values.__anext__)
         except StopAsyncIteration:
             return
 
@@ -197,7 +207,7 @@ class LiveSession(_Handle):
 
     @wraps(AsyncLiveSession.reply)
     def reply(self, **options: Any) -> ReplyStream | Reply:
-        reply = self.portal.call(partial(self.inner.reply, **options))
+        reply = _result(self.portal, partial(self.inner.reply, **options))
         return reply if isinstance(reply, Reply) else ReplyStream(reply, self._client)
 
     end = _run(AsyncLiveSession.end)
@@ -206,7 +216,7 @@ class LiveSession(_Handle):
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        self.portal.call(self.inner.__aexit__, *exception)
+        _result(self.portal, partial(self.inner.__aexit__, *exception))
 
 
 class UserMemory(_Handle, _Operations):

@@ -1,0 +1,47 @@
+"""Ctrl-C: the first stops the command and says what is safe, the second leaves at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import FrameType
+
+INTERRUPTED = 130
+"""The exit code."""
+_NOTICE = (
+    "\ntheanine: stopping. What is in the store so far is safe; the same command does the rest. "
+    "Ctrl-C again leaves at once, and loses nothing of that.\n"
+)
+
+
+@contextmanager
+def answering_interrupts() -> Generator[None]:
+    """Answer SIGINT while a command runs, unless whoever started the process has it handled."""
+    previous = signal.getsignal(signal.SIGINT)
+    if previous is not signal.default_int_handler:  # ignored under nohup, for example
+        yield
+        return
+    interrupted = False
+
+    def answer(number: int, frame: FrameType | None) -> None:
+        nonlocal interrupted
+        if interrupted:
+            os._exit(INTERRUPTED)
+        interrupted = True
+        os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, _NOTICE.encode())
+        raise KeyboardInterrupt
+
+    try:
+        signal.signal(signal.SIGINT, answer)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    except KeyboardInterrupt:  # where no command has caught it, such as while one is imported
+        sys.exit(INTERRUPTED)
+    finally:
+        signal.signal(signal.SIGINT, previous)
