@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
+from functools import partial
 from typing import Any, Literal
 
 import anyio
@@ -25,19 +26,20 @@ class _Stepped:
 
     def __await__(self) -> Generator[Any, Any, Any]:
         steps = self._work.__await__()
-        send, value = steps.send, None
+        resume: Callable[[], asyncio.Future[Any] | None] = partial(next, steps)
         while True:
             try:
-                waited = send(value)
+                waited = resume()
             except StopIteration as stop:
                 return stop.value
             self.awaits += 1
             if self.awaits == self._at:
                 self._cancel(waited)
             try:
-                send, value = steps.send, (yield waited)
+                yield waited
+                resume = partial(next, steps)
             except BaseException as error:  # noqa: BLE001 - also a cancellation, as await does
-                send, value = steps.throw, error
+                resume = partial(steps.throw, error)
 
     def _cancel(self, waited: asyncio.Future[Any] | None) -> None:
         task = asyncio.current_task()

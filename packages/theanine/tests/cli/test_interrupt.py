@@ -63,10 +63,10 @@ def test_an_interrupt_stops_the_command_and_says_what_is_safe(
         interrupted = time.monotonic()
         assert process.stderr is not None
         assert process.stderr.readline() == "\n"
-        assert "is safe; the same command does the rest" in process.stderr.readline()
+        assert "what is stored so far is safe" in process.stderr.readline()
         assert time.monotonic() - interrupted < PATIENCE
         assert process.wait(timeout=PATIENCE) == 130
-        assert process.stderr.read().strip() == ""
+        assert process.stderr.read() == "interrupted: the same command resumes\n"
     with theanine.open(store) as client:  # neither a lease nor the session is left behind
         assert [report.failure for report in client.remember()] == [None]
 
@@ -76,7 +76,8 @@ def test_a_second_interrupt_leaves_at_once(store: str, server: ScriptedServer) -
         for _ in range(2):
             process.send_signal(signal.SIGINT)
             time.sleep(0.01)
-        assert process.wait(timeout=PATIENCE) == 130
+        # Python itself answers the second one when the command has ended meanwhile.
+        assert process.wait(timeout=PATIENCE) in (130, -signal.SIGINT)
     with theanine.open(store) as client:
         assert client.check() == ""
         assert [report.failure for report in client.remember()] == [None]

@@ -56,7 +56,8 @@ def test_an_interrupted_import_says_how_to_finish(run: Terminal, tmp_path: Path)
         process.interrupt()
         code, _, err = process.communicate()
         assert code == 130
-    assert re.fullmatch(r"ana: interrupted: `theanine remember` finishes the .* logged\n", err)
+    assert "what is stored so far is safe" in err
+    assert re.search(r"\nana: interrupted: `theanine remember` finishes the .* logged\n$", err)
     doctor = run("doctor").out
     assert "•" in doctor
     assert "Run `theanine remember`" in doctor

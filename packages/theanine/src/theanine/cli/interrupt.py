@@ -11,10 +11,7 @@ from types import FrameType
 
 INTERRUPTED = 130
 """The exit code."""
-_NOTICE = (
-    "\ntheanine: stopping. What is in the store so far is safe; the same command does the rest. "
-    "Ctrl-C again leaves at once, and loses nothing of that.\n"
-)
+_NOTICE = "\ntheanine: stopping; what is stored so far is safe. Ctrl-C again leaves at once\n"
 
 
 @contextmanager
@@ -44,4 +41,5 @@ def answering_interrupts() -> Generator[None]:
     except KeyboardInterrupt:  # where no command has caught it, such as while one is imported
         sys.exit(INTERRUPTED)
     finally:
-        signal.signal(signal.SIGINT, previous)
+        if not interrupted:  # else a second one may still come
+            signal.signal(signal.SIGINT, previous)

@@ -121,14 +121,14 @@ class Engine:
 
     async def open(self) -> None:
         """Open the store and, if no method was named, use the store's default."""
-        await self.store.open()
-        if self.options.method is None:
-            try:
+        try:
+            await self.store.open()
+            if self.options.method is None:
                 name = await self.store.default_method() or DEFAULT
                 self._use(open_method(name, self.options.config))
-            except BaseException:
-                await finish(self.store.close())
-                raise
+        except BaseException:
+            await finish(self.store.close())
+            raise
 
     async def close(self) -> None:
         """Close the store and all connections, even when the caller is cancelled.
