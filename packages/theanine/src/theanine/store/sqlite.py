@@ -57,6 +57,7 @@ class SqliteStore(SqlStore):
         self._writer = threading.Lock()
         self._quick_lock = threading.Lock()
         self._quick_connection: sa.Connection | None = None
+        self._uri = ""  # set for a store that can only be read
         self._data_version: int | None = None
         self._scope_versions: dict[Scope, ScopeVersion] = {}
 
@@ -70,6 +71,7 @@ class SqliteStore(SqlStore):
 
     def _connect(self) -> sa.Engine:
         self._check_path()
+        self._uri = self._read_only_uri()
         if not self.path.exists():
             # For its owner alone, as its log will be. What can't be written, SQLite reports.
             with suppress(OSError):
@@ -84,9 +86,13 @@ class SqliteStore(SqlStore):
         try:
             with engine.connect() as db:
                 self._check_owner(db)
-                self._use_wal(db)
-                self._migrate(db)
-            self._finish_erasing(engine)
+                if self._uri:
+                    self._check_schema(db)
+                else:
+                    self._use_wal(db)
+                    self._migrate(db)
+            if not self._uri:
+                self._finish_erasing(engine)
         except BaseException:
             engine.dispose()
             raise
@@ -95,7 +101,11 @@ class SqliteStore(SqlStore):
     def _open_file(self) -> sqlite3.Connection:
         # isolation_level=None: transactions begin only where BEGIN is executed below.
         db = sqlite3.connect(
-            self.path, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
+            self._uri or self.path,
+            timeout=_BUSY_TIMEOUT,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=bool(self._uri),
         )
         try:
             db.execute("PRAGMA synchronous=FULL")
@@ -113,14 +123,38 @@ class SqliteStore(SqlStore):
             raise NotFound(
                 f"there is no folder {folder} for the store {path.name}; make it, or check the path"
             )
-        if not os.access(folder, os.W_OK | os.X_OK):
+        if not path.exists() and not os.access(folder, os.W_OK | os.X_OK):
             raise StoreError(
-                f"the folder {folder} is not writable, and SQLite needs to write its log there; "
-                "change its permissions or choose another folder"
+                f"the folder {folder} is not writable; change its permissions or choose another "
+                "folder"
             )
-        if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+        if path.exists() and not os.access(path, os.R_OK):
+            raise StoreError(f"{path} is not readable; change its permissions")
+
+    def _read_only_uri(self) -> str:
+        """Return the URI of a store that can only be read, such as a backup, else an empty text."""
+        path = self.path
+        in_writable_folder = os.access(path.parent, os.W_OK | os.X_OK)
+        if not path.exists() or (in_writable_folder and os.access(path, os.W_OK)):
+            return ""
+        immutable = ""
+        if not in_writable_folder:  # where SQLite can't make the index of its log, nor locks
+            _, log, index, _ = self.files
+            if not (log.exists() and log.stat().st_size):
+                immutable = "&immutable=1"
+            elif not index.exists():
+                raise StoreError(
+                    f"{path} is read-only and was not closed: its newest changes are in {log}; "
+                    "copy both to a writable folder"
+                )
+        return f"{path.absolute().as_uri()}?mode=ro{immutable}"
+
+    def _check_schema(self, db: sa.Connection) -> None:
+        """Raise StoreError for a read-only store that would have to be migrated."""
+        if upgrade.load_revision(db) != upgrade.HEAD:
             raise StoreError(
-                f"{path} is not writable; change its permissions or choose another file"
+                f"{self.path} is read-only and of another version of theanine; copy it to a "
+                "writable folder, where it is migrated when it is opened"
             )
 
     def _check_owner(self, db: sa.Connection) -> None:
@@ -173,6 +207,8 @@ class SqliteStore(SqlStore):
     def _write_transaction(
         self, engine: sa.Engine, durable: bool = True
     ) -> Generator[sa.Connection]:
+        if self._uri:
+            raise StoreError(_READ_ONLY.format(self.path))
         with self._writer, engine.connect() as db:
             if not durable:
                 db.exec_driver_sql("PRAGMA synchronous=NORMAL")
@@ -344,6 +380,10 @@ class SqliteStore(SqlStore):
                 time.sleep(_CHECKPOINT_TIMEOUT)
 
 
+_READ_ONLY = (
+    "{} can only be read: the file or its folder is read-only; to change it, copy it to a writable "
+    "folder or change the permissions"
+)
 _ADVICE = {
     sqlite3.SQLITE_FULL: "the disk is full; free some space, then try again",
     sqlite3.SQLITE_READONLY: "the file is read-only; change its permissions or move it",
