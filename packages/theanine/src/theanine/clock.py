@@ -64,3 +64,11 @@ def load_zone(name: str) -> ZoneInfo:
         raise SettingsError(
             f"unknown time zone {name!r}; name one such as Europe/Zagreb"
         ) from error
+
+
+def find_zone(name: str | None) -> ZoneInfo | None:
+    """Return a stored time zone; None if there is none or this machine's data lacks it."""
+    try:
+        return load_zone(name) if name else None
+    except SettingsError:
+        return None

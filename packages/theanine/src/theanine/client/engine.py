@@ -29,7 +29,7 @@ from theanine.client.options import (
 )
 from theanine.client.redaction import redaction
 from theanine.client.streaming import AsyncReplyStream
-from theanine.clock import load_zone
+from theanine.clock import find_zone
 from theanine.embeddings.open import open_embedder, open_reranker
 from theanine.errors import NotFound, RememberingFailed, SettingsError, Stale, TheanineError
 from theanine.llm.base import ChatModel, Closable
@@ -153,7 +153,7 @@ class Engine:
     async def now(self, scope: Scope) -> datetime:
         """Return the present in the user's time zone; in UTC if none is set."""
         zone = (await self.store.scope_version(scope)).time_zone
-        return self.clock().astimezone(load_zone(zone) if zone else UTC)
+        return self.clock().astimezone(find_zone(zone) or UTC)
 
     async def recall_options(self, scope: Scope, arguments: RecallArguments) -> RecallOptions:
         """Return the options of a recall in a scope. Raises SettingsError."""

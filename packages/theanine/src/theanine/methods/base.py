@@ -8,7 +8,7 @@ from datetime import datetime
 from random import Random
 from typing import Literal, Protocol
 
-from theanine.clock import load_zone
+from theanine.clock import find_zone
 from theanine.embeddings.base import Embedder, Vectors
 from theanine.errors import SettingsError
 from theanine.filters import NO_FILTER, Filter
@@ -165,8 +165,8 @@ class Context:
         """
         at, as_of = dialogue[-1].at, self.options.as_of
         at = at if as_of is None else min(at, as_of)
-        zone = self.index.state.time_zone
-        return at.astimezone(load_zone(zone)) if zone else at
+        zone = find_zone(self.index.state.time_zone)
+        return at.astimezone(zone) if zone else at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

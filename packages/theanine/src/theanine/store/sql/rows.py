@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import fields
 from datetime import datetime, timedelta, timezone
 from typing import Any, TypeVar, TypeVarTuple
 
 import sqlalchemy as sa
 
-from theanine.clock import MAX_OFFSET, load_zone, micros, moment
-from theanine.errors import NotFound, SettingsError
+from theanine.clock import MAX_OFFSET, find_zone, micros, moment
+from theanine.errors import NotFound
 from theanine.store.sql import schema as t
 from theanine.types import ImportedMemory, Metadata, Scalar, Scope, Session, Turn, Utterance
 
@@ -36,9 +35,8 @@ def local_time(value: int, zone: int, time_zone: str | None = None) -> datetime:
     It is in the named time zone or, without one that this machine knows, at a UTC offset in
     minutes. Offsets beyond ``MAX_OFFSET``, which earlier versions stored, are read as that.
     """
-    if time_zone:
-        with suppress(SettingsError):  # the time is the same, only written at another offset
-            return moment(value).astimezone(load_zone(time_zone))
+    if named := find_zone(time_zone):
+        return moment(value).astimezone(named)
     if zone == 0:
         return moment(value)
     most = MAX_OFFSET // timedelta(minutes=1)
