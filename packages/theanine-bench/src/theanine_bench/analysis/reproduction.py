@@ -6,6 +6,7 @@ import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -96,10 +97,14 @@ def table_recipe(table: Table, inputs: Inputs) -> Recipe:
     return Recipe(commands=tuple(commands), runs=tuple(runs), omitted=tuple(omitted))
 
 
+@cache
+def _read_recipes() -> dict[str, Any]:
+    return tomllib.loads((files("theanine_bench.analysis") / FOLDER / RECIPES).read_text("utf-8"))
+
+
 def _group(table: Table) -> tuple[Mapping[str, Any], Mapping[str, str]]:
     """Return the entry of a table, and the benches' names of the data sets."""
-    text = (files("theanine_bench.analysis") / FOLDER / RECIPES).read_text("utf-8")
-    recipes = tomllib.loads(text)
+    recipes = _read_recipes()
     for group in recipes["group"]:
         if table.id in group["tables"]:
             return group, recipes["sets"]
