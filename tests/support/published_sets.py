@@ -25,9 +25,10 @@ Json = dict[str, Any]
 
 def write_sets(folder: Path) -> None:
     """Write every data set that the papers' tables and figures use, under its catalog name."""
-    for name in ("msc", "msc-valid"):
-        for number in (3, 4, 5):
-            save(folder, f"{name}/session_{number}/test.jsonl", json.dumps(_msc(number)))
+    for number in (3, 4, 5):
+        save(folder, f"msc/session_{number}/test.jsonl", json.dumps(_msc(number)))
+    valid = [json.dumps(_msc(4, f"valid_{number}")) for number in range(3)]
+    save(folder, "msc-valid/session_4/valid.jsonl", "\n".join(valid))
     for number, said in enumerate(SAID[:4], 1):
         save(folder, f"msc_personasummary/session_{number}/test.jsonl", json.dumps(_summary(said)))
     save(folder, "conversation-chronicles", json.dumps(_chronicles()))
@@ -61,7 +62,7 @@ def _chat(texts: Sequence[str]) -> list[Json]:
     return [{"role": roles[i % 2], "content": text} for i, text in enumerate(texts)]
 
 
-def _msc(sessions: int) -> Json:
+def _msc(sessions: int, name: str = "test_1") -> Json:
     dialogs = [
         [{"text": text, "id": name} for name, text in zip(PAIR, said, strict=True)] for said in SAID
     ]
@@ -78,16 +79,14 @@ def _msc(sessions: int) -> Json:
         "personas": [personas[0], ["I ask."]],
         "init_personas": [personas[0], ["I ask."]],
         "dialog": dialogs[sessions - 1],
-        "metadata": {"initial_data_id": "test_1"},
+        "metadata": {"initial_data_id": name},
         "previous_dialogs": before,
     }
 
 
 def _summary(said: Sequence[str]) -> Json:
-    turns = [
-        {"text": text, "id": f"bot_{i}", "agg_persona_list": []} for i, text in enumerate(said)
-    ]
-    turns[0]["agg_persona_list"] = [said[0]]
+    turns = [{"text": text, "id": f"bot_{i}"} for i, text in enumerate(said)]
+    turns[0]["persona_text"] = said[0]
     return {"dialog": turns, "initial_data_id": "test_1"}
 
 
