@@ -31,7 +31,7 @@ def read_stored_histories(data: Path) -> list[History] | None:
     if not is_store_export(data):
         return None
     with TemporaryDirectory() as folder, theanine.open(f"{folder}/restored.db") as client:
-        client.restore([record for record, _ in read_lines(data)])
+        client.restore(record for record, _ in read_lines(data))
         return _histories(client, data)
 
 

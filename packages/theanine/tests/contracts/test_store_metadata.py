@@ -107,20 +107,18 @@ async def test_metadata_is_exported_and_restored(case: StoreCase, tmp_path: Path
     await target.open()
     await source.log_transcript(ANA, transcript("plain", "zero"), METHOD)
     plain = await export(source)
-    assert plain[0]["format"] == 2, "older versions can read what has no metadata"
     assert not [record for record in plain if "metadata" in record]
     await source.log_transcript(ANA, transcript("new", "one", day=1, metadata=VALUES), METHOD)
     new = NewMemory(text="one", at=AT, source_turns=(2,))
     await remember(source, ANA, 2, MemoryBatch(memories=[new], vectors=unit(1)))
     records = json.loads(json.dumps(await export(source)))
-    assert records[0]["format"] == 3
     await target.restore(records)
     assert await export(target) == records
     assert [turn.metadata for turn in await target.turns(ANA)] == [{}, VALUES]
     assert (await target.memories(ANA))[0].metadata == VALUES
     [bad] = [dict(record) for record in records if record["type"] == "turn"][-1:]
     with pytest.raises(BadInput, match="'tags' must be a string"):
-        await target.restore([{**bad, "metadata": {"tags": []}}])
+        await target.restore([{**bad, "metadata": {"tags": []}}], partial=True)
     await source.close()
     await target.close()
 

@@ -55,7 +55,8 @@ async def _copy_journal(source: Path, target: Path) -> None:
     await old.open()
     await new.open()
     try:
-        await new.restore([record async for record in old.export() if record["type"] == "journal"])
+        journal = [record async for record in old.export() if record["type"] == "journal"]
+        await new.restore(journal, partial=True)
     finally:
         await old.close()
         await new.close()

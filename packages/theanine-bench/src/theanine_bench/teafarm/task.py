@@ -159,7 +159,7 @@ class RestoredTarget(ClientTarget):
     async def __aenter__(self) -> Self:
         """Raises EmbedderMismatch if the vectors are of another embedder."""
         await super().__aenter__()
-        await self._store.restore([dict(record) for record in self._records])
+        await self._store.restore(self._records)
         embedder = await self._store.active_embedder()
         if embedder and embedder[0] != self.client.embedder_name:
             await self.client.close()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ from theanine.cli.text import pluralize, visible
 from theanine.client.user import ImportReport
 from theanine.clock import load_zone
 from theanine.errors import BadInput, SettingsError
-from theanine.importers import ImportedHistories, is_store_export, read_histories
+from theanine.importers import ImportedHistories, is_store_export, read_export, read_histories
 from theanine.remembering.remember import RememberReport
 
 STANDARD_INPUT = "-"
@@ -64,6 +64,10 @@ def import_(
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Import valid items and report the others.")
     ] = False,
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Restore a part of a store's export, such as a cut-off one."),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only print what would be imported.")
     ] = False,
@@ -82,7 +86,8 @@ def import_(
 
     Reads exports of chat services and messengers, mail, notes and transcripts: see
     docs/formats.md. The format is detected. Importing a file again, or a later export, adds only
-    what is new. An export of `theanine export` is restored without loss.
+    what is new. An export of `theanine export` is restored without loss, and brings nothing back
+    that was forgotten since; one that was cut off is refused.
 
     \b
     theanine import chatgpt-export.zip --dry-run
@@ -112,7 +117,7 @@ def import_(
     with options.open(create=True) as client:
         for file in files:
             if is_store_export(_source(file)):
-                restored = _restore(client, file, named)
+                restored = _restore(client, file, named, partial=partial)
                 if not output:
                     print(f"{file}: {pluralize(restored, 'new records')}")
                 continue
@@ -190,26 +195,20 @@ def _show_notes(file: str, reader: ImportedHistories) -> None:
         print(visible(f"left out: {item.where}: {item.reason}"), file=sys.stderr)
 
 
-def _restore(client: Client, file: str, user: str | None) -> int:
+def _restore(client: Client, file: str, user: str | None, *, partial: bool) -> int:
     if user is not None:
         raise SettingsError(
             f"{file} is a store's export and keeps its own user names: leave out --user"
         )
-    try:
-        text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"not UTF-8 at byte {error.start + 1}", file) from None
-    records: list[dict[str, Any]] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         try:
-            records.append(json.loads(line))
-        except RecursionError:
-            raise BadInput("JSON nested too deeply", f"{file}, line {number}") from None
-        except ValueError as error:
-            raise BadInput(f"invalid JSON ({error})", f"{file}, line {number}") from None
-    return client.restore(records)
+            new = client.restore(read_export(_source(file), partial=partial), partial=partial)
+        except BadInput as error:
+            raise error if error.where.startswith(file) else BadInput(str(error), file) from None
+    for warning in caught:
+        print(visible(f"{file}: {warning.message}"), file=sys.stderr)
+    return new
 
 
 @dataclass(frozen=True)

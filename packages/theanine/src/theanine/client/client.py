@@ -12,7 +12,8 @@ this happens; the client itself does what concerns the whole store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Self, cast
 
@@ -26,6 +27,11 @@ from theanine.text.attribution import without_attribution
 from theanine.types import LOCAL_MODEL, Scope
 
 REEMBED_BATCH = 512
+
+_UNCOUNTED = (
+    "the export was written by an earlier theanine and has no count of its records, so it may be a "
+    "part; compare what was restored, and export the store again"
+)
 
 
 @accept_old_calls
@@ -128,18 +134,25 @@ class AsyncClient(ScopedOperations):
         """Return what is damaged in the store, in the database's words; empty when sound."""
         return await self._engine.store.check_integrity()
 
-    async def restore(self, records: Sequence[Mapping[str, Any]]) -> int:
-        """Store exported records and return how many were new; the others are left alone.
+    async def restore(
+        self, records: Iterable[Mapping[str, Any]], *, partial: bool = False
+    ) -> int:
+        """Restore exports, and return how many records were new.
 
-        Raises BadInput for a malformed record, and SettingsError for records whose default method
-        isn't installed; nothing is stored then.
+        The store gets the state of an export if that is newer than its own, and stays if it is
+        older: in whatever order a store's exports come, the latest counts, and what was forgotten
+        does not come back. If both were changed independently, they are merged.
+
+        ``records`` are read as they are needed, in another thread. All are restored, or none.
+        Raises BadInput, naming the record, for one that is malformed or contradicts the store, and
+        unless ``partial`` for a part of an export. Warns of an export by a theanine before 0.2,
+        which does not tell whether it is whole. Raises SettingsError for records whose default
+        method isn't installed.
         """
-        for record in records:
-            if not isinstance(cast("object", record), Mapping):
-                break  # the store says which
-            if record.get("type") == "theanine" and isinstance(name := record.get("method"), str):
-                method_class(canonical_method(name.partition("~")[0], warn=False))
-        return await self._engine.store.restore([*records])
+        restored = await self._engine.store.restore(_check_method(records), partial=partial)
+        if restored.uncounted:
+            warnings.warn(_UNCOUNTED, stacklevel=2)
+        return restored.new
 
     async def stored_embedder(self) -> str:
         """Return the name of the embedder whose vectors are stored; empty before the first."""
@@ -167,6 +180,16 @@ class AsyncClient(ScopedOperations):
             dimension = (await embedder.embed(["a"])).shape[1]
             if await store.switch_embedder(embedder.name, int(dimension)):
                 return made
+
+
+def _check_method(records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield records; raise SettingsError at a header whose method isn't installed."""
+    for record in records:
+        # What is no object, the store reports.
+        header = isinstance(cast("object", record), Mapping) and record.get("type") == "theanine"
+        if header and isinstance(name := record.get("method"), str):
+            method_class(canonical_method(name.partition("~")[0], warn=False))
+        yield record
 
 
 @takes_options(OpenOptions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from theanine.importers.base import Format, Rejected
 from theanine.importers.reading import FORMATS, ImportedHistories, read_histories
-from theanine.importers.source import is_store_export
+from theanine.importers.source import is_store_export, read_export
 
 __all__ = [
     "FORMATS",
@@ -12,5 +12,6 @@ __all__ = [
     "ImportedHistories",
     "Rejected",
     "is_store_export",
+    "read_export",
     "read_histories",
 ]

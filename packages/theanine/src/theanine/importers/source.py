@@ -6,13 +6,13 @@ import io
 import shutil
 import tempfile
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from theanine.errors import BadInput
-from theanine.importers.schema import as_object, is_object, parse
+from theanine.importers.schema import Object, as_object, is_object, parse
 
 STANDARD_INPUT = "standard input"
 """The name of a stream in messages."""
@@ -178,6 +178,31 @@ def is_store_export(source: Path | TextIO) -> bool:
     line = source.readline(1 << 16)
     source.seek(position)
     return _is_export_line(line)
+
+
+def read_export(source: Path | TextIO, *, partial: bool = False) -> Iterator[Object]:
+    """Yield the records of a store's export, reading as it goes.
+
+    Of a part (``partial``), a last line that was cut off is left out. Raises BadInput for a line
+    that is not a JSON object.
+    """
+    name = str(source) if isinstance(source, Path) else STANDARD_INPUT
+    with ExitStack() as stack:
+        if isinstance(source, Path):
+            source = stack.enter_context(source.open(encoding="utf-8-sig", newline="\n"))
+        try:
+            for number, line in enumerate(source, 1):
+                where = f"{name}, line {number}"
+                if not line.strip():
+                    continue
+                try:
+                    yield as_object(parse(line, where), where)
+                except BadInput:
+                    if partial and not line.endswith("\n"):
+                        return
+                    raise
+        except UnicodeDecodeError as error:
+            raise BadInput(f"not valid UTF-8: {error.reason}", name) from None
 
 
 def starts_export(source: Source) -> bool:

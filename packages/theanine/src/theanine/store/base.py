@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from theanine.store.values import (
     Listing,
     Logged,
     Pending,
+    Restored,
     ScopeVersion,
     UserSettings,
 )
@@ -560,10 +561,13 @@ class Store(Protocol):
         """Yield everything as JSON-ready records, without loss; see ``docs/storage.md``."""
         ...
 
-    async def restore(self, records: Sequence[Mapping[str, Any]]) -> int:
-        """Add exported records and return how many were new; stored ones stay unchanged.
+    async def restore(
+        self, records: Iterable[Mapping[str, Any]], *, partial: bool = False
+    ) -> Restored:
+        """Bring the store to the state of exports, where theirs is newer; see ``docs/storage.md``.
 
-        All or nothing. Raises BadInput, naming the record, for one that is malformed or contradicts
-        a stored one.
+        Records are read as they are needed. All or nothing. Raises BadInput, naming the record, for
+        one that is malformed or contradicts a stored one, and unless ``partial`` for records that
+        are not whole exports.
         """
         ...

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -21,7 +21,6 @@ from theanine.private_files import touch
 from theanine.store import residue_scan, sidecar_files
 from theanine.store.sql import erasure, upgrade
 from theanine.store.sql import schema as t
-from theanine.store.sql.erase import Erased
 from theanine.store.sql.memories import load_scope_version
 from theanine.store.sql.store import P, SqlStore, T, Work
 from theanine.store.values import ScopeVersion
@@ -310,16 +309,12 @@ class SqliteStore(SqlStore):
 
     # erasing
 
-    def _erase(
-        self, db: sa.Connection, scope: Scope, work: Callable[[sa.Connection], Erased]
-    ) -> Erased:
-        scope_id = load_scope_version(db, scope).scope_id
-        erased = work(db)
+    def _note_erasure(self, db: sa.Connection, scope_ids: Sequence[int]) -> None:
         # Inside the transaction, so that no other process can write an outdated file afterwards.
-        sidecar_files.delete_files(self._sidecar_folder, scope_id)
+        for scope_id in scope_ids:
+            sidecar_files.delete_files(self._sidecar_folder, scope_id)
         db.execute(t.setting.delete().where(t.setting.c.name == _ERASING))
         db.execute(t.setting.insert().values(name=_ERASING, value=token_hex(8)))
-        return erased
 
     def _load_erasing(self, db: sa.Connection) -> str | None:
         """Return the id of the last erasure, or None if the files are clean."""

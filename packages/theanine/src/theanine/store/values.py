@@ -232,3 +232,24 @@ def stored_vectors(rows: NDArray[Any]) -> NDArray[np.float32]:
     vectors = rows.astype(np.float16).astype(np.float32)
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, np.where(norms == 0, 1, norms), dtype=np.float32)
+
+
+@dataclass(slots=True)
+class Restored:
+    """What was restored.
+
+    Attributes:
+        new: records that the store didn't have.
+        forgotten: users left out because they were forgotten since the export.
+        uncounted: whether an export had no count, so that nothing tells whether it is whole.
+        scope_ids: scopes that were added or changed.
+        replaced: numbers of scopes that no longer exist.
+        erased: whether anything that was stored is gone.
+    """
+
+    new: int = 0
+    forgotten: int = 0
+    uncounted: bool = False
+    scope_ids: list[int] = field(default_factory=list[int])
+    replaced: list[int] = field(default_factory=list[int])
+    erased: bool = False

@@ -20,6 +20,7 @@ from theanine.store.sql.tombstones import (
     add_turn_tombstones,
     add_words_tombstones,
 )
+from theanine.store.sql.versions import add_scope_tombstone
 from theanine.store.values import ForgetReport
 from theanine.types import CALLER, LOCAL_MODEL, Scope
 
@@ -60,6 +61,7 @@ def forget(
     elif turn is not None:
         _forget_turn(erasure, turn)
     else:
+        add_scope_tombstone(db, scope, scope_id)
         for table in t.metadata.sorted_tables:
             if table is t.scope or "scope" in table.c:
                 erasure.delete(table)

@@ -25,6 +25,7 @@ from theanine.store.sql.rows import (
     scope_params,
     turn_from_row,
 )
+from theanine.store.sql.versions import count_store_change
 from theanine.store.values import Pending
 from theanine.types import ImportedMemory, Scope, Turn
 
@@ -88,6 +89,14 @@ def load_default_method(db: sa.Connection) -> str:
 def init_default_method(db: sa.Connection, method: str) -> None:
     """Set the default method if there is none yet."""
     if not load_default_method(db):
+        insert_rows(db, t.setting, [{"name": _DEFAULT_METHOD, "value": method}])
+        count_store_change(db)
+
+
+def set_default_method(db: sa.Connection, method: str) -> None:
+    """Set the default method to that of an export."""
+    db.execute(t.setting.delete().where(t.setting.c.name == _DEFAULT_METHOD))
+    if method:
         insert_rows(db, t.setting, [{"name": _DEFAULT_METHOD, "value": method}])
 
 

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from theanine.clock import MAX_OFFSET, find_zone, micros, moment
 from theanine.errors import NotFound
 from theanine.store.sql import schema as t
+from theanine.store.sql.versions import first_revision
 from theanine.types import ImportedMemory, Metadata, Scalar, Scope, Session, Turn, Utterance
 
 _CHUNK = 5_000  # below every database's limit of bound values
@@ -105,7 +106,8 @@ def ensure_scope(db: sa.Connection, scope: Scope) -> int:
     """Return the scope's number, creating it if need be; locks its row where rows are locked."""
     number = db.execute(_LOCK_SCOPE, scope_params(scope)).scalar()
     if number is None:
-        created = db.execute(t.scope.insert().values(scope_params(scope))).inserted_primary_key
+        names = {**scope_params(scope), "revision": first_revision(db)}
+        created = db.execute(t.scope.insert().values(names)).inserted_primary_key
         number = created[0] if created else 0
     return int(number)
 

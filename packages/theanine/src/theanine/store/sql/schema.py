@@ -47,6 +47,9 @@ scope = sa.Table(
     sa.Column("lease_until", sa.BigInteger),
     sa.Column("time_zone", sa.Text),  # an IANA name
     sa.Column("retention", sa.BigInteger),  # seconds
+    # Which state it is, so that of two exports the later one can be told; see versions.py.
+    sa.Column("revision", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("restored_versions", sa.Text, nullable=False, server_default="{}"),
     sa.UniqueConstraint("tenant", "agent", "user"),
     sqlite_autoincrement=True,  # never reuse a forgotten scope's number
 )
@@ -156,6 +159,12 @@ erased = _table(
     _key("scope"),
     _key("session"),
     _key("hash", sa.Text),
+)
+
+erased_scope = _table(
+    "erased_scope",  # tombstones of scopes: a salted hash of the names, and the last versions
+    _key("hash", sa.Text),
+    sa.Column("versions", sa.Text, nullable=False),
 )
 
 link = _table(

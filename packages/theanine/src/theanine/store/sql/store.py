@@ -7,7 +7,7 @@ never cancelled halfway: a cancelled call is either complete or has not begun.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
@@ -40,8 +40,10 @@ from theanine.store.sql import (
 )
 from theanine.store.sql import export as export_rows
 from theanine.store.sql import memories as memory_rows
+from theanine.store.sql import restore as restoring
 from theanine.store.sql import vectors as vector_rows
-from theanine.store.values import ForgetReport, ScopeVersion
+from theanine.store.sql.versions import count_change
+from theanine.store.values import ForgetReport, Restored, ScopeVersion
 from theanine.types import LOCAL_MODEL, Memory, MemoryBatch, Role, Scope, Turn
 
 P = ParamSpec("P")
@@ -76,6 +78,31 @@ def _writing(
         return await self.write(work, *args, **kwargs)
 
     return method
+
+
+def _counted(
+    work: Callable[Concatenate[sa.Connection, P], T],
+) -> Callable[Concatenate[sa.Connection, P], T]:
+    """Have a function count its change in the version of the scope that it is given.
+
+    One without a scope changes all.
+    """
+
+    @wraps(work)
+    def counted(db: sa.Connection, *args: P.args, **kwargs: P.kwargs) -> T:
+        result = work(db, *args, **kwargs)
+        scopes = [value for value in (*args, *kwargs.values()) if isinstance(value, Scope)]
+        count_change(db, scopes[0] if scopes else None)
+        return result
+
+    return counted
+
+
+def _changing(
+    work: Callable[Concatenate[sa.Connection, P], T],
+) -> Callable[Concatenate[SqlStore, P], CoroutineType[Any, Any, T]]:
+    """Return the store's method that calls a function which changes what an export holds."""
+    return _writing(_counted(work))
 
 
 class SqlStore:
@@ -195,13 +222,13 @@ class SqlStore:
 
     # the log
 
-    start_session = _writing(turns.start_session)
-    append_turns = _writing(turns.append_turns)
-    end_session = _writing(turns.end_session)
-    log_transcript = _writing(turns.log_transcript)
-    continue_thread = _writing(threads.continue_thread)
-    end_idle_sessions = _writing(threads.end_idle_sessions)
-    log_transcripts = _writing(turns.log_transcripts)
+    start_session = _changing(turns.start_session)
+    append_turns = _changing(turns.append_turns)
+    end_session = _changing(turns.end_session)
+    log_transcript = _changing(turns.log_transcript)
+    continue_thread = _changing(threads.continue_thread)
+    end_idle_sessions = _changing(threads.end_idle_sessions)
+    log_transcripts = _changing(turns.log_transcripts)
     orphaned_sessions = _reading(turns.load_orphaned_sessions)
     scopes = _reading(turns.load_scopes)
     sessions = _reading(turns.load_sessions)
@@ -271,7 +298,7 @@ class SqlStore:
         durable = any(memory.made_by != LOCAL_MODEL for memory in batch.memories)
         return await self._write(
             durable,
-            commit.commit_batch,
+            _counted(commit.commit_batch),
             scope,
             session,
             method,
@@ -282,11 +309,11 @@ class SqlStore:
             seen=seen,
         )
 
-    record_failure = _writing(remembering.record_failure)
+    record_failure = _changing(remembering.record_failure)
     methods = _reading(method_data.count_memories)
     default_method = _reading(remembering.load_default_method)
-    delete_method_data = _writing(method_data.delete_method_data)
-    promote = _writing(method_data.promote_stage)
+    delete_method_data = _changing(method_data.delete_method_data)
+    promote = _changing(method_data.promote_stage)
 
     # memories
 
@@ -309,9 +336,9 @@ class SqlStore:
     vectors = _reading(vector_rows.load_vectors)
     links = _reading(memory_rows.load_links)
     marks = _reading(memory_rows.load_marks)
-    correct_memory = _writing(corrections.correct_memory)
-    set_pin = _writing(corrections.set_pin)
-    carry_marks = _writing(corrections.carry_marks)
+    correct_memory = _changing(corrections.correct_memory)
+    set_pin = _changing(corrections.set_pin)
+    carry_marks = _changing(corrections.carry_marks)
 
     async def scope_version(self, scope: Scope) -> ScopeVersion:
         return await self._read_quickly(memory_rows.load_scope_version, scope)
@@ -319,9 +346,9 @@ class SqlStore:
     # the journal
 
     find_journal_entry = _reading(journal.find_entry)
-    add_journal_entry = _writing(journal.add_entry)
-    reject_journal_entries = _writing(journal.reject_entries)
-    retire_journal_entry = _writing(journal.retire_entry)
+    add_journal_entry = _changing(journal.add_entry)
+    reject_journal_entries = _changing(journal.reject_entries)
+    retire_journal_entry = _changing(journal.retire_entry)
     costs = _reading(journal.sum_costs)
 
     # maintenance
@@ -367,6 +394,7 @@ class SqlStore:
         def run() -> ForgetReport:  # one thread, so that a cancelled call still scrubs the files
             with self._write_transaction(engine) as db:
                 report, texts = self._erase(db, scope, work)
+                count_change(db, scope)
             return replace(report, verified=self._scrub_files(engine, texts))
 
         return await self._finish(run)
@@ -374,8 +402,14 @@ class SqlStore:
     def _erase(
         self, db: sa.Connection, scope: Scope, work: Callable[[sa.Connection], erase.Erased]
     ) -> erase.Erased:
-        """Erase from the tables; an adapter may also record that the files must follow."""
-        return work(db)
+        """Erase from the tables."""
+        scope_id = memory_rows.load_scope_version(db, scope).scope_id
+        erased = work(db)
+        self._note_erasure(db, [scope_id])
+        return erased
+
+    def _note_erasure(self, db: sa.Connection, scope_ids: Sequence[int]) -> None:
+        """Record that the files must follow what was erased from scopes in the tables."""
 
     @property
     def has_sidecars(self) -> bool:
@@ -394,13 +428,28 @@ class SqlStore:
         return None if row is None else (row.name, row.dimension)
 
     unembedded_memories = _reading(vector_rows.load_unembedded)
-    add_vectors = _writing(vector_rows.add_vectors)
-    switch_embedder = _writing(vector_rows.switch_embedder)
-    restore = _writing(export_rows.restore_records)
+    add_vectors = _changing(vector_rows.add_vectors)
+    switch_embedder = _changing(vector_rows.switch_embedder)
     settings = _reading(user_settings.load_settings)
-    set_time_zone = _writing(user_settings.set_time_zone)
-    set_retention = _writing(user_settings.set_retention)
+    set_time_zone = _changing(user_settings.set_time_zone)
+    set_retention = _changing(user_settings.set_retention)
     retentions = _reading(user_settings.load_retentions)
+
+    async def restore(
+        self, records: Iterable[Mapping[str, Any]], *, partial: bool = False
+    ) -> Restored:
+        engine = self.engine
+
+        def run() -> Restored:
+            with self._write_transaction(engine) as db:
+                restored = restoring.restore_records(db, records, partial=partial)
+                if restored.erased:
+                    self._note_erasure(db, restored.replaced)
+            if restored.erased:
+                self._finish_erasing(engine)
+            return restored
+
+        return await anyio.to_thread.run_sync(self._run, run)
 
     async def export(self, scope: Scope | None = None) -> AsyncIterator[dict[str, Any]]:
         """Yield all records of one state of the database, however long the consumer takes."""

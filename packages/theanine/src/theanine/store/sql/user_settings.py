@@ -54,12 +54,7 @@ def set_time_zone(db: sa.Connection, scope: Scope, name: str | None) -> None:
 
 def set_retention(db: sa.Connection, scope: Scope | None, retention: timedelta | None) -> None:
     """Set or unset how long a scope's turns are kept, or all turns of the store."""
-    if retention is not None and not MIN_RETENTION <= retention <= MAX_RETENTION:
-        raise SettingsError(
-            f"the retention must be from a minute to {MAX_RETENTION.days:,} days, not {retention}; "
-            "None keeps everything"
-        )
-    seconds = None if retention is None else round(retention.total_seconds())
+    seconds = None if retention is None else retention_seconds(retention)
     if scope is not None:
         check_scope(scope)
         scope_id = ensure_scope(db, scope)
@@ -68,6 +63,16 @@ def set_retention(db: sa.Connection, scope: Scope | None, retention: timedelta |
     db.execute(t.setting.delete().where(t.setting.c.name == _RETENTION))
     if seconds is not None:
         insert_rows(db, t.setting, [{"name": _RETENTION, "value": str(seconds)}])
+
+
+def retention_seconds(retention: timedelta) -> int:
+    """Return a retention in seconds. Raises SettingsError for one out of bounds."""
+    if not MIN_RETENTION <= retention <= MAX_RETENTION:
+        raise SettingsError(
+            f"the retention must be from a minute to {MAX_RETENTION.days:,} days, not {retention}; "
+            "None keeps everything"
+        )
+    return round(retention.total_seconds())
 
 
 def load_store_retention(db: sa.Connection) -> timedelta | None:

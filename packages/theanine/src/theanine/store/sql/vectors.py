@@ -41,7 +41,7 @@ def require_embedder(
     Raises EmbedderMismatch.
     """
     if active is None:
-        return _ensure_embedder(db, name, dimension, active=True)
+        return ensure_embedder(db, name, dimension, active=True)
     if (active.name, active.dimension) != (name, dimension):
         raise EmbedderMismatch(
             f"the store's vectors are from {active.name} ({active.dimension} dimensions), not "
@@ -50,7 +50,8 @@ def require_embedder(
     return int(active.id)
 
 
-def _ensure_embedder(db: sa.Connection, name: str, dimension: int, *, active: bool) -> int:
+def ensure_embedder(db: sa.Connection, name: str, dimension: int, *, active: bool) -> int:
+    """Return the number of an embedder, which is new or has made vectors of this dimension."""
     row = db.execute(sa.select(t.embedder).where(t.embedder.c.name == name)).one_or_none()
     if row is not None:
         if row.dimension != dimension:
@@ -74,6 +75,16 @@ def insert_vectors(
         for (scope_id, memory), half in zip(owners, halves, strict=True)
     ]
     insert_rows(db, t.vector, rows)
+
+
+def drop_vectors(db: sa.Connection, embedder: int, scope_ids: Sequence[int]) -> None:
+    """Delete an inactive embedder's vectors in some scopes, and itself if it has no others."""
+    for some in chunks(scope_ids):
+        of_scopes = (t.vector.c.embedder == embedder, t.vector.c.scope.in_(some))
+        db.execute(t.vector.delete().where(*of_scopes))
+    others = sa.select(t.vector.c.memory).where(t.vector.c.embedder == embedder).limit(1)
+    if db.execute(others).first() is None:
+        db.execute(t.embedder.delete().where(t.embedder.c.id == embedder))
 
 
 def load_vectors(
@@ -136,7 +147,7 @@ def add_vectors(
         raise BadInput(f"{len(owners)} memories came with {len(vectors)} vectors")
     if not owners:
         return
-    embedder = _ensure_embedder(db, name, np.asarray(vectors).shape[1], active=False)
+    embedder = ensure_embedder(db, name, np.asarray(vectors).shape[1], active=False)
     scope_ids = {scope: find_scope(db, scope) for scope in {scope for scope, _ in owners}}
     index = {(scope_ids[scope], memory): i for i, (scope, memory) in enumerate(owners)}
     query = _select_unembedded(name).where(t.memory.c.scope.in_(set(scope_ids.values())))
@@ -157,7 +168,7 @@ def switch_embedder(db: sa.Connection, name: str, dimension: int) -> bool:
     """Make it active and delete all other vectors; False while any memory has none from it."""
     if db.execute(_select_unembedded(name).limit(1)).one_or_none() is not None:
         return False
-    number = _ensure_embedder(db, name, dimension, active=False)
+    number = ensure_embedder(db, name, dimension, active=False)
     active = load_active_embedder(db)
     if active is not None and active.id == number:
         return True

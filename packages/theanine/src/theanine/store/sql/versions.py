@@ -1,0 +1,207 @@
+"""Versions of a scope and of the store's settings, by which exports are told from older ones.
+
+A version counts the changes that each store made to a scope: ``{store id: revision}``. A store
+that restores an export takes over its version, so of two versions one is older, or both were
+changed independently. Tombstones keep the version at which a scope was forgotten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from secrets import token_hex
+from typing import Any
+
+import sqlalchemy as sa
+
+from theanine.store.sql import schema as t
+from theanine.types import Scope
+
+Versions = Mapping[str, int]
+"""The number of changes that each store has made, by store id."""
+
+UNVERSIONED: Versions = {"": 1}
+"""The version of what was restored from an export of an earlier theanine."""
+
+_STORE_ID = "store_id"
+_REVISION = "revision"
+_RESTORED = "restored_versions"
+# Names of settings: the random id of the store, and the version of its settings.
+
+
+class Order(Enum):
+    """How a version relates to another one."""
+
+    SAME = "same"
+    OLDER = "older"
+    NEWER = "newer"
+    DIVERGED = "diverged"
+    UNRELATED = "unrelated"
+
+
+def compare(versions: Versions, other: Versions) -> Order:
+    """Tell how ``versions`` relates to ``other``. Nothing at all is older than anything."""
+    behind = all(other.get(store, 0) >= count for store, count in versions.items())
+    ahead = all(versions.get(store, 0) >= count for store, count in other.items())
+    if behind:
+        return Order.SAME if ahead else Order.OLDER
+    if ahead:
+        return Order.NEWER
+    return Order.UNRELATED if versions.keys().isdisjoint(other) else Order.DIVERGED
+
+
+def merge(versions: Versions, other: Versions) -> Versions:
+    """Return the version of a state that includes both."""
+    return {
+        store: max(versions.get(store, 0), other.get(store, 0))
+        for store in sorted({*versions, *other})
+    }
+
+
+# reading
+
+
+def load_scope_versions(db: sa.Connection, scope_id: int) -> Versions:
+    """Return the version of a scope; empty for one of which only a part was restored."""
+    query = sa.select(t.scope.c.revision, t.scope.c.restored_versions)
+    row = db.execute(query.where(t.scope.c.id == scope_id)).one()
+    return _own(db, row.revision) | json.loads(row.restored_versions)
+
+
+def load_store_versions(db: sa.Connection) -> Versions:
+    """Return the version of the store's settings."""
+    own = _own(db, int(_load_setting(db, _REVISION) or 0))
+    return own | json.loads(_load_setting(db, _RESTORED) or "{}")
+
+
+def _own(db: sa.Connection, revision: int) -> dict[str, int]:
+    return {_load_setting(db, _STORE_ID): revision} if revision else {}
+
+
+def _load_setting(db: sa.Connection, name: str) -> str:
+    query = sa.select(t.setting.c.value).where(t.setting.c.name == name)
+    return db.execute(query).scalar() or ""
+
+
+# counting
+
+# Built once: SQLAlchemy takes longer to build it than SQLite to run it.
+_COUNT_SCOPE = (
+    t.scope.update()
+    .where(
+        t.scope.c.tenant == sa.bindparam("of_tenant"),
+        t.scope.c.agent == sa.bindparam("of_agent"),
+        t.scope.c.user == sa.bindparam("of_user"),
+    )
+    .values(revision=t.scope.c.revision + 1)
+)
+
+
+def count_change(db: sa.Connection, scope: Scope | None) -> None:
+    """Count a change of one scope, if it exists; None: of all scopes and the store's settings."""
+    if scope is not None:
+        names = {"of_tenant": scope.tenant, "of_agent": scope.agent, "of_user": scope.user}
+        db.execute(_COUNT_SCOPE, names)
+        return
+    db.execute(t.scope.update().values(revision=t.scope.c.revision + 1))
+    count_store_change(db)
+
+
+def count_store_change(db: sa.Connection) -> None:
+    """Count a change of the store's settings."""
+    ensure_store_id(db)
+    _save_setting(db, _REVISION, str(int(_load_setting(db, _REVISION) or 0) + 1))
+
+
+def ensure_store_id(db: sa.Connection) -> str:
+    """Return the id of this store, which is made with its first scope."""
+    if not (store := _load_setting(db, _STORE_ID)):
+        store = token_hex(8)
+        _save_setting(db, _STORE_ID, store)
+    return store
+
+
+def first_revision(db: sa.Connection) -> int:
+    """Return a revision for a new scope, above that of any scope that was forgotten here."""
+    store = ensure_store_id(db)
+    versions = db.execute(sa.select(t.erased_scope.c.versions)).scalars()
+    return max((json.loads(each).get(store, 0) for each in versions), default=0) + 1
+
+
+def _save_setting(db: sa.Connection, name: str, value: str) -> None:
+    db.execute(t.setting.delete().where(t.setting.c.name == name))
+    db.execute(t.setting.insert().values(name=name, value=value))
+
+
+# restoring
+
+
+def scope_columns(db: sa.Connection, versions: Versions) -> dict[str, Any]:
+    """Return the columns that give a scope a version."""
+    store = _load_setting(db, _STORE_ID)
+    others = {name: count for name, count in versions.items() if name != store}
+    return {
+        "revision": versions.get(store, 0),
+        "restored_versions": json.dumps(others, sort_keys=True),
+    }
+
+
+def save_store_versions(db: sa.Connection, versions: Versions) -> None:
+    """Give the store's settings a version."""
+    columns = scope_columns(db, versions)
+    _save_setting(db, _REVISION, str(columns["revision"]))
+    _save_setting(db, _RESTORED, columns["restored_versions"])
+
+
+# tombstones of scopes
+
+
+def add_scope_tombstone(db: sa.Connection, scope: Scope, scope_id: int) -> None:
+    """Record that a scope is forgotten at its present version."""
+    versions = load_scope_versions(db, scope_id)
+    store = ensure_store_id(db)
+    versions = {**versions, store: versions.get(store, 0) + 1}
+    # One salt for the whole store, so that a check hashes once however many there are.
+    salts = db.execute(sa.select(t.erased_scope.c.hash)).scalars()
+    salt = next((saved.partition("$")[0] for saved in salts), token_hex(8))
+    save_scope_tombstone(db, _hash(scope, salt), versions)
+
+
+def save_scope_tombstone(db: sa.Connection, hash_: str, versions: Versions) -> bool:
+    """Add a tombstone, or merge it with the one of this hash; False if nothing changed."""
+    e = t.erased_scope.c
+    saved = db.execute(sa.select(e.versions).where(e.hash == hash_)).scalar()
+    merged = json.dumps(merge(versions, json.loads(saved or "{}")), sort_keys=True)
+    if merged == saved:
+        return False
+    db.execute(t.erased_scope.delete().where(e.hash == hash_))
+    db.execute(t.erased_scope.insert().values(hash=hash_, versions=merged))
+    return True
+
+
+def export_scope_tombstones(db: sa.Connection) -> Iterator[dict[str, Any]]:
+    """Yield the tombstones of scopes, by hash."""
+    e = t.erased_scope.c
+    for row in db.execute(sa.select(t.erased_scope).order_by(e.hash)):
+        yield {"hash": row.hash, "versions": json.loads(row.versions)}
+
+
+class ScopeTombstones:
+    """All tombstones of scopes in a store."""
+
+    def __init__(self, db: sa.Connection) -> None:
+        rows = db.execute(sa.select(t.erased_scope))
+        self._versions = {row.hash: json.loads(row.versions) for row in rows}
+        self._salts = sorted({hash_.partition("$")[0] for hash_ in self._versions})
+
+    def find(self, scope: Scope) -> list[Versions]:
+        """Return the versions at which a scope of these names was forgotten."""
+        hashes = [_hash(scope, salt) for salt in self._salts]
+        return [self._versions[hash_] for hash_ in hashes if hash_ in self._versions]
+
+
+def _hash(scope: Scope, salt: str) -> str:
+    names = json.dumps([scope.tenant, scope.agent, scope.user])
+    return f"{salt}${hashlib.sha256(f'{salt}${names}'.encode()).hexdigest()}"
