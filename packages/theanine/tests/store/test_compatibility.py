@@ -62,6 +62,15 @@ def records_of(client: theanine.Client) -> list[dict[str, Any]]:
     return json.loads(json.dumps(list(client.export())))
 
 
+def without_versions(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out what tells stores apart: the versions, and the digest over them."""
+    return [
+        {name: value for name, value in record.items() if name != "versions"}
+        for record in records
+        if record["type"] != "end"
+    ]
+
+
 @pytest.mark.slow
 def test_an_old_store_opens_with_all_its_memories(old: Path) -> None:
     with theanine.open(str(old)) as client:
@@ -143,7 +152,7 @@ def test_an_old_export_restores_like_the_old_store(old: Path, tmp_path: Path) ->
             assert client.restore(records) == len(records) - 1
         assert client.check() == ""
         restored = records_of(client)
-    assert restored == migrated
+    assert without_versions(restored) == without_versions(migrated)
     with theanine.open(str(tmp_path / "copy.db")) as client:
         client.restore(restored)
         assert records_of(client) == restored

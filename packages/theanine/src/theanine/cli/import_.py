@@ -66,7 +66,7 @@ def import_(
     ] = False,
     partial: Annotated[
         bool,
-        typer.Option("--partial", help="Restore a part of a store's export, such as a cut-off one."),
+        typer.Option("--partial", help="Restore a part of an export, such as a cut-off one."),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only print what would be imported.")

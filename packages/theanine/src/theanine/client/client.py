@@ -134,9 +134,7 @@ class AsyncClient(ScopedOperations):
         """Return what is damaged in the store, in the database's words; empty when sound."""
         return await self._engine.store.check_integrity()
 
-    async def restore(
-        self, records: Iterable[Mapping[str, Any]], *, partial: bool = False
-    ) -> int:
+    async def restore(self, records: Iterable[Mapping[str, Any]], *, partial: bool = False) -> int:
         """Restore exports, and return how many records were new.
 
         The store gets the state of an export if that is newer than its own, and stays if it is

@@ -1,6 +1,6 @@
 """The synchronous API. Written by tools/write_stub.py: `make docs` after any change."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from os import PathLike
 from typing import Any, Literal, Self, overload
@@ -685,11 +685,18 @@ class Client(_Operations):
     def check(self) -> str:
         """Return what is damaged in the store, in the database's words; empty when sound."""
 
-    def restore(self, records: Sequence[Mapping[str, Any]]) -> int:
-        """Store exported records and return how many were new; the others are left alone.
+    def restore(self, records: Iterable[Mapping[str, Any]], *, partial: bool = False) -> int:
+        """Restore exports, and return how many records were new.
 
-        Raises BadInput for a malformed record, and SettingsError for records whose default method
-        isn't installed; nothing is stored then."""
+        The store gets the state of an export if that is newer than its own, and stays if it is
+        older: in whatever order a store's exports come, the latest counts, and what was forgotten
+        does not come back. If both were changed independently, they are merged.
+
+        ``records`` are read as they are needed, in another thread. All are restored, or none.
+        Raises BadInput, naming the record, for one that is malformed or contradicts the store, and
+        unless ``partial`` for a part of an export. Warns of an export by a theanine before 0.2,
+        which does not tell whether it is whole. Raises SettingsError for records whose default
+        method isn't installed."""
 
     def stored_embedder(self) -> str:
         """Return the name of the embedder whose vectors are stored; empty before the first."""

@@ -40,7 +40,11 @@ def export_records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str,
 
 def _export_records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str, Any]]:
     """Yield a header, then each scope's records by type and number."""
-    header = {"type": "theanine", "format": FORMAT, "method": load_default_method(db)}
+    header: dict[str, Any] = {
+        "type": "theanine",
+        "format": FORMAT,
+        "method": load_default_method(db),
+    }
     if scope is None:
         if (retention := load_store_retention(db)) is not None:
             header["retention"] = round(retention.total_seconds())

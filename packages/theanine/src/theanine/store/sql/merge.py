@@ -334,8 +334,8 @@ def _raise_counters(db: sa.Connection, staged: int, stored: int) -> None:
 
 
 def _merge_settings(db: sa.Connection, staged: int, stored: int) -> None:
-    columns = [t.scope.c[name] for name in SETTINGS]
-    values = db.execute(sa.select(*columns).where(t.scope.c.id == staged)).one()._asdict()
-    for name, value in values.items():
-        unset = (t.scope.c.id == stored, t.scope.c[name].is_(None))
-        db.execute(t.scope.update().where(*unset).values({name: value}))
+    for name in SETTINGS:
+        column = t.scope.c[name]
+        value = db.execute(sa.select(column).where(t.scope.c.id == staged)).scalar()
+        unset = t.scope.update().where(t.scope.c.id == stored, column.is_(None))
+        db.execute(unset.values({name: value}))

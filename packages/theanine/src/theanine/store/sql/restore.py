@@ -231,7 +231,9 @@ class _Export:
         db, header = self._db, self._header
         versions = header.get("versions")
         stored = v.load_store_versions(db)
-        new = {} if versions is None or not whole else read_versions(versions, "record 1")
+        new: v.Versions = (
+            {} if versions is None or not whole else read_versions(versions, "record 1")
+        )
         newer = v.compare(stored, new) is v.Order.OLDER
         method = current_method(read_text(header.get("method") or "", "method", "record 1"))
         seconds = header.get("retention")
