@@ -92,7 +92,7 @@ def test_a_damaged_export_is_refused_or_can_be_used(records: list[Any]) -> None:
         theanine.open(str(Path(folder) / "memory.db")) as client,
     ):
         try:
-            client.restore(records)
+            client.restore(records, partial=True)  # else most are refused by their digest
         except UserError as raised:
             refused = str(raised)
         else:

@@ -829,7 +829,7 @@ async def test_contradicting_records_are_refused_whole(store: Store) -> None:
         ({"text": None}, "text must be a string"),
         ({"text": "a\0"}, "NUL"),
         ({"recalled": "3"}, "must be a list"),
-        ({"role": "system"}, "role"),
+        ({"role": "narrator"}, "role"),
         ({"surplus": 1}, "unknown fields: surplus"),
         ({"scope": {"user": ""}}, "empty"),
         ({"scope": "ana"}, "needs a scope"),

