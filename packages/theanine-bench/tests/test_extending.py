@@ -90,3 +90,10 @@ def test_each_is_found_in_the_file_that_defines_it(tmp_path: Path) -> None:
     assert summary["metrics"]["loud"]["mean"] == 0.5
     assert "| loud | 0.500 |" in run("export", "run", "--format", "md")
     assert "parrot" in run("--help") and "Say everything back." in run("--help")
+
+    loud = package / "metrics/loud.py"
+    loud.write_text(METRIC.replace("return Score", "1 / 0; return Score"), "utf-8")
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        run("parrot", "data.json", "--out", "faulty")
+    message = "theanine: the metric loud failed with ZeroDivisionError: division by zero (loud.py"
+    assert failed.value.stderr.splitlines()[-1].startswith(message)

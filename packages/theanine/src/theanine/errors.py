@@ -27,6 +27,9 @@ A message says what is wrong, where, and what to do.
 
 from __future__ import annotations
 
+METRIC_NOTE = "raised by the metric "
+"""Begins a note on an exception of a metric's code; see :meth:`BaseException.add_note`."""
+
 
 class TheanineError(Exception):
     """Base class of all errors that theanine raises."""

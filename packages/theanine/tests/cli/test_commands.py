@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -54,7 +55,7 @@ def test_summary_of_a_plugin_is_the_first_paragraph_of_its_own_help() -> None:
 def test_help_imports_no_command() -> None:
     done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
     modules = done.stdout.splitlines()[-1].split()
-    allowed = ["app", "config_file", "lazy", "text"]
+    allowed = ["app", "config_file", "interrupt", "lazy", "own_code", "text"]
     assert [m for m in modules if m.startswith("theanine.cli.")] == [
         f"theanine.cli.{name}" for name in allowed
     ]
@@ -96,6 +97,28 @@ def test_a_plugin_that_fails_to_load_is_named_and_breaks_nothing_else(
     assert "Break." in capsys.readouterr().out
     with pytest.raises(CommandFailedToLoad, match=r"package broken .*ValueError: no luck"):
         app(["broken"], standalone_mode=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_command_that_raises_is_reported_as_its_packages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, debug: bool
+) -> None:
+    plugin(tmp_path, "faulty", 'def run() -> None:\n    {}["a\\nb"]\n', monkeypatch)
+    path = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
+    start = [sys.executable, "-c", "from theanine.cli import main; main()"]
+    ran = subprocess.run(
+        [*start, *(["--debug"] if debug else []), "faulty"],
+        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 1
+    assert ("Traceback" in ran.stderr) is debug
+    if not debug:
+        assert ran.stderr == (
+            "theanine: the command faulty of faulty:run failed with KeyError: 'a\\nb' "
+            "(faulty.py, line 2). The fault is in its code; `theanine --debug` before the command "
+            "shows the trace\n"
+        )
 
 
 def test_a_plugin_cant_replace_a_command_of_this_package(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
+from theanine.errors import METRIC_NOTE, TheanineError
 from theanine.llm.chat import ScopedChat
 from theanine_bench.samples import SampleResult, Score
 from theanine_bench.statistics.intervals import Interval
@@ -51,3 +53,15 @@ class CorpusMetric(Protocol):
     def score(self, results: Sequence[SampleResult]) -> Mapping[str, float | Interval]:
         """Return scores by name. Raises MissingExtra or SettingsError where a part is missing."""
         ...
+
+
+@contextmanager
+def naming_metric(name: str) -> Generator[None]:
+    """Name the metric on an exception of its code, for the command line's message."""
+    try:
+        yield
+    except TheanineError:
+        raise
+    except Exception as error:
+        error.add_note(f"{METRIC_NOTE}{name}")
+        raise

@@ -21,6 +21,7 @@ from theanine.store import Store, open_store
 from theanine.tokenizer import count_tokens
 from theanine.types import LOCAL_MODEL
 from theanine_bench.config import RunConfig
+from theanine_bench.metrics.base import naming_metric
 from theanine_bench.runs.cost_limit import CostLimit
 from theanine_bench.runs.folder import COMMAND, SUMMARY, RunFolder
 from theanine_bench.runs.lock import lock_folder
@@ -289,7 +290,8 @@ class Runner:
             if set(metric.worst) <= set(scores):
                 continue
             try:
-                score = await metric.score(result, self._scoped_judge())
+                with naming_metric(metric.name):
+                    score = await metric.score(result, self._scoped_judge())
             except ModelError as error:
                 failures[metric.name] = _message(error)
                 continue

@@ -11,7 +11,7 @@ from theanine.errors import MissingExtra, SettingsError
 from theanine.store import open_store
 from theanine.store.values import CostLine
 from theanine.types import Usage
-from theanine_bench.metrics.base import CorpusMetric
+from theanine_bench.metrics.base import CorpusMetric, naming_metric
 from theanine_bench.runs.task import JUDGE_SCOPE
 from theanine_bench.samples import SampleResult, count_samples, score_names, sort_names
 from theanine_bench.statistics.intervals import Interval, mean_interval
@@ -157,7 +157,8 @@ def _corpus_scores(
     intervals: dict[str, dict[str, float]] = {}
     for metric in metrics if results else ():
         try:
-            values = metric.score(results)
+            with naming_metric(metric.name):
+                values = metric.score(results)
         except (MissingExtra, SettingsError) as error:
             scores[metric.name] = str(error)
             continue

@@ -18,6 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     with answering_interrupts():
         from theanine.cli.app import app  # after this package itself is imported
+        from theanine.cli.own_code import SHOW_TRACE, describe_failure
         from theanine.cli.text import visible
 
         try:
@@ -25,3 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         except TheanineError as error:
             print(visible(f"theanine: {error}"), file=sys.stderr)
             sys.exit(2 if isinstance(error, UserError) else 1)
+        except Exception as error:
+            failure = None if SHOW_TRACE.get() else describe_failure(error)
+            if failure is None:
+                raise
+            print(visible(f"theanine: {failure}"), file=sys.stderr)
+            sys.exit(1)

@@ -9,6 +9,7 @@ import typer
 
 from theanine.cli.config_file import applied_config
 from theanine.cli.lazy import LazyCommand, MissingCommand, PluginCommand, lazy_app
+from theanine.cli.own_code import SHOW_TRACE
 
 COMMANDS = (
     LazyCommand(
@@ -108,12 +109,21 @@ def root(
             envvar="THEANINE_PROFILE", metavar="NAME", help="Profile of `theanine config`."
         ),
     ] = "",
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            envvar="THEANINE_DEBUG",
+            help="Show the trace if a method, metric or command of another package fails.",
+        ),
+    ] = False,
     _version: Annotated[
         bool,
         typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version."),
     ] = False,
 ) -> None:
     """Take the defaults of options from the configuration file."""
+    SHOW_TRACE.set(debug)
     context.with_resource(applied_config(profile))
 
 
