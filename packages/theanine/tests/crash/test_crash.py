@@ -12,6 +12,7 @@ import pytest
 import theanine
 from crash import check
 from crash.harness import crash
+from crash.maintenance import WORK, crash_maintenance
 from theanine.demo import HARBOUR
 from theanine.importers import read_histories
 from theanine.testing import ScriptedServer
@@ -23,6 +24,13 @@ def test_kills_lose_and_repeat_nothing() -> None:
     assert tally.violations == []
     assert tally.acknowledged == tally.stored > 0
     assert sum(tally.kills.values()) == 6
+
+
+@pytest.mark.slow
+def test_kills_in_maintenance_leave_it_done_or_undone() -> None:
+    tally, violations = crash_maintenance(kills=1, seed=7)
+    assert violations == []
+    assert tally.keys() == WORK.keys()
 
 
 @pytest.fixture
