@@ -7,12 +7,14 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from sqlalchemy import event
 
+import theanine
 from theanine.store.sqlite import SqliteStore
 from theanine.store.values import ForgetReport
 from theanine.types import Scope, Transcript, Utterance
@@ -161,3 +163,14 @@ async def test_the_scan_takes_a_constant_number_of_queries(store: SqliteStore) -
         asked.clear()
         await store.forget(BEN)
     assert counts[0] == counts[1]
+
+
+def test_a_secret_in_turns_that_are_kept_is_not_verified(tmp_path: Path) -> None:
+    with theanine.open(tmp_path / "memory.db") as client:
+        user = client.user("ana")
+        with user.session() as session:
+            session.hear("The code of my safe is swordfish-4711, remember it.")
+        [memory] = user.memories()
+        kept = user.forget(memory=memory.id, keep_turns=True)
+        assert (kept.kept_repeats, kept.verified) == (True, False)
+        assert user.forget_all().verified

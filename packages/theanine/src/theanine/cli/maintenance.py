@@ -135,10 +135,12 @@ def forget(
         print(
             "verified gone from every file"
             if report.verified
+            else "NOT verified: what was kept has words of it; forget the turns named above too"
+            if report.kept_repeats
             else "NOT verified: a reader, such as an export, still holds it; it is removed from "
             "the files when that ends, or when the store is next opened"
         )
-    if not report.verified:
+    if not report.verified and not (keep_turns and report.kept_repeats):
         raise typer.Exit(1)
 
 

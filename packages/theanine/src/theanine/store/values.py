@@ -207,8 +207,9 @@ class ForgetReport:
         kept: what was not erased, and why.
         pending_again: number of other sessions that are pending again, because memories of theirs
             were erased.
-        verified: whether no erased text was found in any file afterwards. False, for example, while
-            an export reads an earlier state.
+        kept_repeats: whether a turn that ``kept`` names has words of what was erased.
+        verified: whether no erased text was found in any file afterwards, and no turn that ``kept``
+            names repeats it. False, for example, while an export reads an earlier state.
     """
 
     scope: Scope
@@ -220,6 +221,7 @@ class ForgetReport:
     journal: int = 0
     kept: tuple[str, ...] = ()
     pending_again: int = 0
+    kept_repeats: bool = False
     verified: bool = False
 
     def __str__(self) -> str:

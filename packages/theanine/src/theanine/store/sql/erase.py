@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from theanine.clock import micros
 from theanine.errors import BadInput, NotFound
 from theanine.store.sql import schema as t
-from theanine.store.sql.erasure import Erasure, turn_date
+from theanine.store.sql.erasure import Erasure
 from theanine.store.sql.rows import chunks, find_scope, require_session
 from theanine.store.sql.tombstones import (
     add_memory_tombstones,
@@ -123,21 +123,16 @@ def _forget_memory(erasure: Erasure, memory: int, *, keep_turns: bool) -> None:
     add_memory_tombstones(db, scope_id, row.session, [row.text])
     sessions = {row.session, *(turn.session for turn in turns)}
     if keep_turns:
-        erasure.kept += [
-            f"what {turn.speaker} said on {turn_date(turn)} (turn {turn.id}), as asked"
-            for turn in turns
-        ]
+        for turn in turns:
+            erasure.keep(turn, "), as asked")
         erasure.redact_journal(sessions)
         erasure.finish()
         return
 
     users = _find_using_memories(db, scope_id, [turn.id for turn in turns], row.method)
-    erasure.kept += [
-        f"what {turn.speaker} said on {turn_date(turn)} (turn {turn.id}): "
-        f"memory {users[turn.id]} is based on it too"
-        for turn in turns
-        if turn.id in users
-    ]
+    for turn in turns:
+        if turn.id in users:
+            erasure.keep(turn, f"): memory {users[turn.id]} is based on it too")
     erased = [turn for turn in turns if turn.id not in users]
     # Other methods must remember again without the erased turns.
     numbers = [turn.id for turn in erased]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -55,6 +56,9 @@ NAME_COLUMNS: tuple[sa.Column[Any], ...] = (
 """Columns with other names, which may happen to equal an erased text."""
 
 
+_SAID = (t.turn.c.text, t.turn.c.shared, t.memory.c.text, t.given.c.text)
+
+
 @dataclass(slots=True)
 class Erasure:
     """An erasure in progress.
@@ -62,7 +66,9 @@ class Erasure:
     Attributes:
         counts: rows deleted so far, by table; for the journal, entries redacted.
         texts: the values of ``TEXT_COLUMNS`` that were deleted.
+        said: those of turns and memories alone.
         kept: what had to be kept, and why.
+        kept_texts: the texts of the turns that ``kept`` names.
         again: sessions of which memories were lost, to be remembered again.
     """
 
@@ -70,7 +76,9 @@ class Erasure:
     scope_id: int
     counts: Counter[str] = field(default_factory=Counter[str])
     texts: set[str] = field(default_factory=set[str])
+    said: set[str] = field(default_factory=set[str])
     kept: list[str] = field(default_factory=list[str])
+    kept_texts: list[str] = field(default_factory=list[str])
     again: set[int] = field(default_factory=set[int])
 
     def delete(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> None:
@@ -78,6 +86,9 @@ class Erasure:
         owner = table.c.id if table is t.scope else table.c.scope
         match = (owner == self.scope_id, *where)
         self._collect_texts(match, [column for column in TEXT_COLUMNS if column.table is table])
+        if said := [column for column in _SAID if column.table is table]:
+            rows = self.db.execute(sa.select(*said).where(*match))
+            self.said.update(text for row in rows for text in row if text)
         self.counts[table.name] += self.db.execute(table.delete().where(*match)).rowcount
 
     def delete_with_derived(
@@ -149,12 +160,18 @@ class Erasure:
         turns = sa.select(t.turn).where(
             t.turn.c.scope == self.scope_id, t.turn.c.session != session, t.turn.c.recalled != "[]"
         )
-        self.kept += [
-            f"what {turn.speaker} said on {turn_date(turn)} (turn {turn.id} of session "
-            f"{turn.session}) after recalling it: forget that session too if it repeats it"
-            for turn in self.db.execute(turns)
-            if not memories.isdisjoint(json.loads(turn.recalled))
-        ]
+        for turn in self.db.execute(turns):
+            if not memories.isdisjoint(json.loads(turn.recalled)):
+                self.keep(
+                    turn,
+                    f" of session {turn.session}) after recalling it: forget that session too if "
+                    "it repeats it",
+                )
+
+    def keep(self, turn: Any, why: str) -> None:
+        """Report that a turn stays; ``why`` follows its number and closes the parenthesis."""
+        self.kept.append(f"what {turn.speaker} said on {turn_date(turn)} (turn {turn.id}{why}")
+        self.kept_texts += [text for text in (turn.text, turn.shared) if text]
 
     def redact_journal(self, sessions: set[int]) -> None:
         """Erase the text of journal entries that quote any of the sessions."""
@@ -193,6 +210,7 @@ class Erasure:
             vectors=self.counts["vector"],
             journal=self.counts["journal"],
             kept=tuple(dict.fromkeys(self.kept)),
+            kept_repeats=not _words(self.said).isdisjoint(_words(self.kept_texts)),
             pending_again=len(self.again),
         )
 
@@ -207,3 +225,9 @@ class Erasure:
 def turn_date(turn: Any) -> str:
     """Return the day of a turn's row."""
     return f"{local_time(turn.at, turn.zone):%Y-%m-%d}"
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    """Return the words that could tell something: those of four characters, and numbers."""
+    found = (match for text in texts for match in re.findall(r"\w+", text.casefold()))
+    return {word for word in found if len(word) >= 4 or any(map(str.isdigit, word))}

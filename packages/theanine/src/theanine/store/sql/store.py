@@ -395,7 +395,8 @@ class SqlStore:
             with self._write_transaction(engine) as db:
                 report, texts = self._erase(db, scope, work)
                 count_change(db, scope)
-            return replace(report, verified=self._scrub_files(engine, texts))
+            clean = self._scrub_files(engine, texts)
+            return replace(report, verified=clean and not report.kept_repeats)
 
         return await self._finish(run)
 
