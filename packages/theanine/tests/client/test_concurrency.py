@@ -15,6 +15,9 @@ import anyio
 import pytest
 
 import theanine
+from theanine import Scope, Utterance
+from theanine.store.processes import process_holder
+from theanine.store.sqlite import SqliteStore
 from theanine.testing import ScriptedServer, answer
 
 START = datetime(2024, 5, 8, 12, tzinfo=UTC)
@@ -191,3 +194,35 @@ def test_an_orphaned_session_ends_at_its_last_turn(path: str) -> None:
         [report] = client.remember()
         assert report.failure is None
         assert [item.ended_at for item in client.user("ana").sessions()] == [START]
+
+
+@pytest.mark.anyio
+async def test_a_session_that_another_machine_ended_goes_on_in_a_new_one(path: str) -> None:
+    async with theanine.aopen(path) as client, theanine.aopen(path) as elsewhere:
+        live = client.user("ana").session()
+        await live.hear("I sold the boat.")
+        store = SqliteStore(path)
+        await store.open()
+        await store.end_session(Scope("ana"), 1, None, "theanine")
+        await store.close()
+        assert len(await elsewhere.remember()) == 1
+        await live.hear("I miss it.")
+        assert [turn.text for turn in await live.turns()] == ["I miss it."]
+        assert await client.remember() == [], "it is open, and this process lives"
+        await live.end()
+        assert len(await client.user("ana").sessions()) == 2
+
+
+@pytest.mark.anyio
+async def test_a_session_of_a_container_that_is_gone_is_ended_without_a_flag(path: str) -> None:
+    host, pid, started = process_holder().rsplit(":", 2)
+    holder = f"{host}0:{pid}:{started}"  # another pid namespace with the same id in it
+    store = SqliteStore(path)
+    await store.open()
+    said = Utterance(text="I sold the boat.", speaker="ana", at=START)
+    await store.continue_thread(Scope("ana"), None, [said], method="theanine", holder=holder)
+    async with theanine.aopen(path) as client:
+        assert await client.remember() == [], "it has just said that it lives"
+        await store.renew_holder(holder, timedelta(0))
+        assert [report.failure for report in await client.remember()] == [None]
+    await store.close()

@@ -252,14 +252,33 @@ async def test_default_keys_are_unique_and_sort_by_time(store: Store) -> None:
 async def test_only_sessions_of_dead_processes_are_orphaned(store: Store) -> None:
     host = ME.split(":")[0]
     gone = await store.start_session(ANA, AT, holder=f"{host}:{2**22 + 7}:1")
-    for holder in (ME, "", "elsewhere:1:1", "odd name"):
+    living = "elsewhere:1:1"
+    await store.renew_holder(living, timedelta(minutes=1))
+    for holder in (ME, "", living):
         await store.start_session(ANA, AT, holder=holder)
     result = await store.orphaned_sessions()
     assert [(scope, session.id) for scope, session in result] == [(ANA, gone)]
     assert await store.orphaned_sessions(BEN) == []
-    far = await store.start_session(BEN, AT, holder="container-1:7:9")
+    far = await store.start_session(BEN, AT, holder=living)
     assert await store.orphaned_sessions(BEN) == []
     assert [item.id for _, item in await store.orphaned_sessions(BEN, remote=True)] == [far]
+
+
+async def test_a_session_of_another_machine_is_orphaned_when_its_holder_expires(
+    store: Store,
+) -> None:
+    """Also of a container with the same host name and process id as a living one."""
+    host, pid, started = ME.rsplit(":", 2)
+    for number, holder in enumerate((f"{host}-other:{pid}:{started}", "odd name"), 1):
+        await store.renew_holder(holder, timedelta(minutes=1))
+        far = await store.start_session(BEN, AT, holder=holder)
+        assert far == number
+        assert far not in [item.id for _, item in await store.orphaned_sessions(BEN)]
+        await store.renew_holder(holder, timedelta(seconds=-1))
+        assert far in [item.id for _, item in await store.orphaned_sessions(BEN)]
+        await store.renew_holder(holder, timedelta(minutes=1))
+        assert far not in [item.id for _, item in await store.orphaned_sessions(BEN)]
+        await store.renew_holder(holder, timedelta(seconds=-1))
 
 
 async def test_turns_by_session_number_and_last(store: Store) -> None:

@@ -43,8 +43,8 @@ def remember(
         bool,
         typer.Option(
             "--elsewhere",
-            help="Also end sessions that other machines, such as a former container, left open. "
-            "Use it only when none of them is still running.",
+            help="End sessions of other machines and containers at once, not two minutes after "
+            "they have stopped. Use it only when none of them is still running.",
         ),
     ] = False,
 ) -> None:

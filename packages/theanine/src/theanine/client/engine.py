@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -31,7 +32,14 @@ from theanine.client.redaction import redaction
 from theanine.client.streaming import AsyncReplyStream
 from theanine.clock import find_zone
 from theanine.embeddings.open import open_embedder, open_reranker
-from theanine.errors import NotFound, RememberingFailed, SettingsError, Stale, TheanineError
+from theanine.errors import (
+    NotFound,
+    RememberingFailed,
+    SettingsError,
+    Stale,
+    StoreError,
+    TheanineError,
+)
 from theanine.llm.base import ChatModel, Closable
 from theanine.llm.chat import Chat
 from theanine.llm.open import open_chats
@@ -48,6 +56,7 @@ from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_cache import ScopeCache
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import open_store
+from theanine.store.processes import HOLDING, process_holder
 from theanine.store.values import ForgetReport, Listing
 from theanine.types import SPOKEN, Recollection, Scope, Turn, Utterance
 
@@ -87,6 +96,7 @@ class Engine:
             reranker = open_reranker(reranker)
         self.reranking = RerankConfig(reranker=reranker, top=options.reranked) if reranker else None
         self.dialogues = DialogueCache(self.store)
+        self._holding: asyncio.Task[None] | None = None
         self.background = Background(
             lambda scope, progress: self.remember(scope, progress=progress)
         )
@@ -130,6 +140,19 @@ class Engine:
             await finish(self.store.close())
             raise
 
+    def hold_sessions(self) -> None:
+        """Say from now on that this process lives, so that no other ends its open sessions."""
+        if self._holding is None:
+            self._holding = asyncio.get_running_loop().create_task(self._hold())
+
+    async def _hold(self) -> None:
+        while True:
+            await asyncio.sleep(HOLDING.total_seconds() / 4)
+            try:
+                await self.store.renew_holder(process_holder(), HOLDING)
+            except StoreError as error:  # such as a full disk; the next one may succeed
+                _log.warning("could not renew the hold on open sessions: %s", error)
+
     async def close(self) -> None:
         """Close the store and all connections, even when the caller is cancelled.
 
@@ -144,6 +167,10 @@ class Engine:
     async def _close(self) -> None:
         for stream in [*self.streams.values()]:
             await stream.aclose()
+        if self._holding is not None:
+            self._holding.cancel()
+            await asyncio.wait([self._holding])
+            self._holding = None
         await self.indexes.close()
         for part in dict.fromkeys((self.chat, self.memory_chat, self.embedder)):
             if isinstance(part, Closable):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -21,7 +22,7 @@ from theanine.client.redaction import redact_utterances
 from theanine.client.reply_options import ReplyArguments
 from theanine.client.replying import Replying
 from theanine.client.streaming import AsyncReplyStream
-from theanine.errors import BadInput, SettingsError
+from theanine.errors import BadInput, NotFound, SettingsError
 from theanine.messages import read_messages, write_messages
 from theanine.methods.base import Reply
 from theanine.remembering.remember import RememberReport
@@ -299,6 +300,13 @@ class AsyncLiveSession:
             return AddReport(session=self.id, turns=(), known=len(utterances))
         if arriving and (last := dialogue.last):  # another call may have logged it meanwhile
             new = [replace(utterance, at=max(utterance.at, last.at)) for utterance in new]
+        turns: list[Turn] = []
+        if self.id is not None:
+            try:
+                turns = await store.append_turns(self._scope, self.id, new, epoch=epoch)
+            except NotFound:  # another machine ended it, from which this process seemed dead
+                self.id, self._dialogue = None, Dialogue(store, self._scope, None)
+                dialogue = self._dialogue
         if self.id is None:
             result = await store.continue_thread(
                 self._scope,
@@ -310,8 +318,7 @@ class AsyncLiveSession:
             )
             self.id, turns = result.session, list(result.turns)
             dialogue.session = self.id
-        else:
-            turns = await store.append_turns(self._scope, self.id, new, epoch=epoch)
+            self._engine.hold_sessions()
         dialogue.extend(turns)
         known_count = len(utterances) - len(turns)
         return AddReport(session=self.id, turns=tuple(turns), known=known_count)
@@ -475,7 +482,8 @@ class AsyncLiveSession:
             if self.key is not None:
                 session = await store.open_session(self._scope, self.key)
             if session is not None:
-                await store.end_session(self._scope, session, at, self._engine.method.name)
+                with suppress(NotFound):  # another process has ended it
+                    await store.end_session(self._scope, session, at, self._engine.method.name)
             self.id, self._recalled = None, ()
             if self.key is None:
                 self._dialogue = self._new_dialogue()

@@ -71,10 +71,11 @@ class ScopedOperations:
     ) -> list[RememberReport]:
         """Remember every session that has ended and is pending; one report each.
 
-        Sessions with a key that have paused are ended first, and those left open by a dead process.
-        With ``elsewhere``, so are those left
-        open on other machines, such as a container that is gone: use it only when none of them is
-        still talking. A session that fails stays pending; its report says why.
+        Sessions with a key that have paused are ended first, and those left open by a dead process:
+        one of another machine or container counts as dead two minutes after it has last said that
+        it lives. With ``elsewhere``, all that other machines left open are ended at once: use it
+        only when none of them is still talking. A session that fails stays pending; its report
+        says why.
         """
         return await self._engine.remember(self._scope, elsewhere=elsewhere, progress=progress)
 

@@ -168,12 +168,17 @@ class Store(Protocol):
         """End the sessions of threads that have paused at a time, at their last turns."""
         ...
 
+    async def renew_holder(self, holder: str, lasting: timedelta) -> None:
+        """Say that a process with open sessions lives for so long, by the database's clock."""
+        ...
+
     async def orphaned_sessions(
         self, scope: Scope | None = None, *, remote: bool = False
     ) -> list[tuple[Scope, Session]]:
-        """Return open sessions whose holder is a dead process of this machine.
+        """Return open sessions whose holder is a dead process.
 
-        With ``remote``, also those of other machines, whether or not their process is alive.
+        One of another machine, or of another pid namespace, is dead when it was not renewed in
+        time. With ``remote``, all sessions of other machines are returned.
         """
         ...
 

@@ -5,22 +5,38 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from datetime import timedelta
+from functools import cache
 from pathlib import Path
 
 from theanine.errors import StoreError
 
+HOLDING = timedelta(minutes=2)
+"""How long a process counts as alive after it has said so; it says so four times in that time."""
 _ZOMBIE = -1
 _SUFFIX = "/"
 
 
 def process_holder() -> str:
-    """Return this process as ``host:pid:start``, the holder of its open sessions.
+    """Return this process as ``machine:pid:start``, the holder of its open sessions.
 
-    The start time, in clock ticks since boot, distinguishes it from a later process with the same
-    id; it is 0 where ``/proc`` is missing.
+    The machine is ``host@boot-namespace``: a process id means something only to processes of the
+    same boot and the same pid namespace, and containers can share a host name. The start time, in
+    clock ticks since boot, distinguishes it from a later process with the same id; it is 0 where
+    ``/proc`` is missing.
     """
     pid = os.getpid()
-    return f"{socket.gethostname()}:{pid}:{_start_time(pid) or 0}"
+    return f"{_machine()}:{pid}:{_start_time(pid) or 0}"
+
+
+@cache
+def _machine() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")[:8]
+        namespace = os.stat("/proc/self/ns/pid").st_ino
+    except OSError:  # not Linux
+        return socket.gethostname()
+    return f"{socket.gethostname()}@{boot}-{namespace}"
 
 
 def check_process(opened_by: int) -> None:
@@ -42,8 +58,8 @@ def is_dead(holder: str) -> bool:
 
     False for processes of other machines and for names of another form.
     """
-    host, *numbers = _process(holder)
-    if host != socket.gethostname() or len(numbers) != 2:
+    machine, *numbers = _process(holder)
+    if machine != _machine() or len(numbers) != 2:
         return False
     if not all(number.isdigit() for number in numbers):
         return False
@@ -55,12 +71,12 @@ def is_dead(holder: str) -> bool:
 
 
 def is_local(holder: str) -> bool:
-    """Return whether the holder is a process of this machine."""
-    return _process(holder)[0] == socket.gethostname()
+    """Return whether the holder is a process of this machine and pid namespace."""
+    return _process(holder)[0] == _machine()
 
 
 def _process(holder: str) -> list[str]:
-    """Split a holder into host, process id and start time."""
+    """Split a holder into machine, process id and start time."""
     return holder.partition(_SUFFIX)[0].rsplit(":", 2)
 
 

@@ -54,6 +54,12 @@ scope = sa.Table(
     sqlite_autoincrement=True,  # never reuse a forgotten scope's number
 )
 
+holder = _table(
+    "holder",  # processes with open sessions, until when they live by the database's clock
+    _key("name", sa.Text),
+    sa.Column("until", sa.BigInteger, nullable=False),
+)
+
 session = _table(
     "session",
     _key("scope"),

@@ -29,6 +29,7 @@ from theanine.store.sql import (
     commit,
     corrections,
     erase,
+    holders,
     integrity,
     journal,
     listing,
@@ -229,6 +230,7 @@ class SqlStore:
     continue_thread = _changing(threads.continue_thread)
     end_idle_sessions = _changing(threads.end_idle_sessions)
     log_transcripts = _changing(turns.log_transcripts)
+    renew_holder = _writing(holders.renew_holder)
     orphaned_sessions = _reading(turns.load_orphaned_sessions)
     scopes = _reading(turns.load_scopes)
     sessions = _reading(turns.load_sessions)

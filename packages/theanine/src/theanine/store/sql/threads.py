@@ -17,8 +17,10 @@ import sqlalchemy as sa
 from theanine.clock import micros
 from theanine.errors import BadInput, Stale
 from theanine.messages.comparing import comparable_parts
+from theanine.store.processes import HOLDING
 from theanine.store.resent import FINGERPRINT_EDGE, LoggedTurn, fingerprint, select_new
 from theanine.store.sql import schema as t
+from theanine.store.sql.holders import renew_holder
 from theanine.store.sql.remembering import mark_pending
 from theanine.store.sql.rows import (
     SCOPE_NAMES,
@@ -102,6 +104,8 @@ def continue_thread(
                 pause=pause if thread else None,
                 holder=holder,
             )
+            if holder:
+                renew_holder(db, holder, HOLDING)
     # The session of a thread has no metadata of its own: each message brings its.
     zone = db.execute(_SELECT_TIME_ZONE, {"scope_id": scope_id}).scalar()
     turns = insert_turns(db, scope_id, session, new, {}, zone) if session else []

@@ -15,6 +15,7 @@ from theanine.clock import micros, moment
 from theanine.errors import BadInput, NotFound, Stale
 from theanine.store.processes import is_dead, is_local
 from theanine.store.sql import schema as t
+from theanine.store.sql.holders import load_living_holders
 from theanine.store.sql.remembering import mark_pending
 from theanine.store.sql.rows import (
     OWNER,
@@ -510,7 +511,11 @@ def load_sessions(
 def load_orphaned_sessions(
     db: sa.Connection, scope: Scope | None = None, *, remote: bool = False
 ) -> list[tuple[Scope, Session]]:
-    """Return open sessions whose process has died or, if ``remote``, is on another machine."""
+    """Return open sessions whose process has died, here or, by its expiry, elsewhere.
+
+    With ``remote``, all of other machines.
+    """
+    living = load_living_holders(db)
     count = (
         sa.select(sa.func.count())
         .where(t.turn.c.scope == t.session.c.scope, t.turn.c.session == t.session.c.id)
@@ -526,7 +531,8 @@ def load_orphaned_sessions(
     return [
         (scope_from_row(row), session_from_row(row))
         for row in db.execute(in_scope(db, query, scope)).all()
-        if is_dead(row.holder) or (remote and not is_local(row.holder))
+        if is_dead(row.holder)
+        or (not is_local(row.holder) and (remote or row.holder not in living))
     ]
 
 

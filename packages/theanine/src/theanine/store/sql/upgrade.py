@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from theanine.errors import NotAStore
 from theanine.store.sql.schema import metadata
 
-HEAD = "0009"
+HEAD = "0010"
 """The newest revision in ``migrations/versions``; a test compares the two."""
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
