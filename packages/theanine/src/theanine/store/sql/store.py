@@ -452,7 +452,7 @@ class SqlStore:
                 self._finish_erasing(engine)
             return restored
 
-        return await anyio.to_thread.run_sync(self._run, run)
+        return await self._finish(run)
 
     async def export(self, scope: Scope | None = None) -> AsyncIterator[dict[str, Any]]:
         """Yield all records of one state of the database, however long the consumer takes."""
