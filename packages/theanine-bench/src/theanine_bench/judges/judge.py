@@ -72,6 +72,7 @@ class Judge:
             check=lambda reply: prompt.check(result, reply),
             bounds=None,
             repairs=None,
+            limits=None,
             **prompt.values(result),
         )
         record = {**verdict.model_dump(), "model": judge.model, "prompt": prompt.step.label}

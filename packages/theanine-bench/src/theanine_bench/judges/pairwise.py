@@ -148,6 +148,7 @@ class PairwiseMetric:
             check=lambda reply: None if reply.chosen <= len(order) else f"there are {len(order)}",
             bounds=None,
             repairs=None,
+            limits=None,
             **self.criterion.values(result, shown),
         )
         letters = [LETTERS[index] for index in order]

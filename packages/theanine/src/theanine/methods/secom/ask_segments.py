@@ -114,6 +114,7 @@ async def ask_segments(
                 },
             ),
             repairs=None,
+            limits=None,
             turns=format_blocks(blocks[first:end], first),
             **values,
         )

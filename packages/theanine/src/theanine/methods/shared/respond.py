@@ -190,6 +190,7 @@ async def ask_reply(
         check=check,
         bounds=None,
         repairs=None,
+        limits=None,
         speaker=format_speaker(speaker),
         remembered=format_recollection(recollection),
         dialogue=format_dialogue(dialogue),

@@ -307,7 +307,7 @@ class MethodContract:
             ):
                 log_and_remember(client, history)
             user.recall(BOAT)
-            selection: dict[str, int] = {}
+            selection: dict[str, Any] = {}
             if target == "session":
                 selection = {"session": user.sessions()[1].id}
             if target == "memory":
