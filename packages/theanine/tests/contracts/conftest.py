@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.postgres import MISSING, database_url
 from theanine.store import Store, open_store
 
 
@@ -29,10 +30,20 @@ def make_sqlite(folder: Path) -> Store:
     return open_store(str(folder / "memory.db"))
 
 
-STORES = {"sqlite": StoreCase(make=make_sqlite, files=True)}
+STORES = {
+    "postgres": StoreCase(make=lambda folder: open_store(database_url(folder)), files=False),
+    "sqlite": StoreCase(make=make_sqlite, files=True),
+}
 
 
-@pytest.fixture(params=sorted(STORES))
+_MARKS = {"postgres": [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]}
+NAMES = [pytest.param(name, marks=_MARKS.get(name, [])) for name in sorted(STORES)]
+"""The names of the stores, for parameters of tests."""
+CASES = [pytest.param(STORES[name], id=name, marks=_MARKS.get(name, [])) for name in sorted(STORES)]
+"""The stores themselves."""
+
+
+@pytest.fixture(params=NAMES)
 def store_case(request: pytest.FixtureRequest) -> StoreCase:
     """One store after the other."""
     return STORES[request.param]

@@ -32,6 +32,7 @@ from theanine.errors import TheanineError
 from theanine.llm.base import Closable, Message, RequestOptions
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.open import open_chat
+from theanine.store import store_file
 
 T = TypeVar("T")
 
@@ -95,17 +96,21 @@ def _check(what: str, check: Callable[[], list[Finding]]) -> list[Finding]:
 
 
 def _check_store(store: str, embedder: str) -> list[Finding]:
-    file = Path(store or default_store())
-    if not file.exists():
+    name = store_file(store or default_store())
+    file = None if name is None else Path(name).expanduser()
+    if file and not file.exists():
         return [Finding("store", f"{file} doesn't exist yet; the first session creates it")]
     with open_client(store, embedder=embedder) as client:
-        size = sum(part.stat().st_size for part in file.parent.glob(f"{file.name}*"))
+        size = ""
+        if file:
+            total = sum(part.stat().st_size for part in file.parent.glob(f"{file.name}*"))
+            size = f", {total / 1e6:.1f} MB"
         users = pluralize(len(client.users()), "users")
         damage = client.check()
         return [
             Finding(
                 "store",
-                f"{file}, {size / 1e6:.1f} MB, {users}",
+                f"{file or client.location}{size}, {users}",
                 f"{damage}. Restore a backup, or save what is readable with `theanine export`"
                 if damage
                 else "",

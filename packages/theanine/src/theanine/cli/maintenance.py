@@ -29,6 +29,7 @@ from theanine.client import UserMemory
 from theanine.errors import NotFound
 from theanine.fences import one_line
 from theanine.remembering.remember import RememberReport
+from theanine.store import ForgetReport
 
 MAX_QUOTED = 60
 """Characters of what is to be forgotten that the question quotes."""
@@ -132,16 +133,23 @@ def forget(
                 f"memories of {sessions} were derived from that and are erased too; "
                 "`theanine remember` remembers those sessions again"
             )
-        print(
-            "verified gone from every file"
-            if report.verified
-            else "NOT verified: what was kept has words of it; forget the turns named above too"
-            if report.kept_repeats
-            else "NOT verified: a reader, such as an export, still holds it; it is removed from "
-            "the files when that ends, or when the store is next opened"
-        )
-    if not report.verified and not (keep_turns and report.kept_repeats):
+        print(_describe_verification(report))
+    if not (report.verified or report.remaining) and not (keep_turns and report.kept_repeats):
         raise typer.Exit(1)
+
+
+def _describe_verification(report: ForgetReport) -> str:
+    """Return whether what was erased is gone from everywhere."""
+    if report.verified:
+        return "verified gone from every file"
+    if report.kept_repeats:
+        return "NOT verified: what was kept has words of it; forget the turns named above too"
+    if report.remaining:
+        return f"erased from the database; {report.remaining}"
+    return (
+        "NOT verified: a reader, such as an export, still holds it; it is removed from the files "
+        "when that ends, or when the store is next opened"
+    )
 
 
 def _describe_erasure(

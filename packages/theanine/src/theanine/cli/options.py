@@ -23,6 +23,7 @@ from theanine.llm.limits import Limits
 from theanine.methods.registry import names
 from theanine.private_files import make_folder
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
+from theanine.store import store_file
 from theanine.suggestion import suggest
 
 MAX_LISTED_USERS = 10
@@ -405,7 +406,10 @@ def open_client(
 
 def _open(options: OpenOptions, *, create: bool) -> Client:
     client = AsyncClient(options)
-    file = Path(str(options.location)).expanduser()
+    name = store_file(str(options.location))
+    if name is None:  # a server says by itself what it lacks
+        return Client(client)
+    file = Path(name).expanduser()
     if not create and not (file.exists() and file.stat().st_size):
         raise NotFound(
             f"there is no store at {options.location}; create one with `theanine chat` or "

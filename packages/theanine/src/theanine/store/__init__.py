@@ -16,22 +16,35 @@ from theanine.store.values import (
 
 
 def open_store(location: str) -> Store:
-    """Return the store at ``memory.db`` or ``sqlite:///memory.db``, not opened yet.
+    """Return the store at ``memory.db``, ``sqlite:///memory.db`` or ``postgresql://…``, unopened.
+
+    Raises SettingsError for a location of another kind.
+    """
+    file = store_file(location)
+    if file is None:
+        from theanine.store.postgres import PostgresStore
+
+        return PostgresStore(location)
+    from theanine.store.sqlite import SqliteStore
+
+    return SqliteStore(file)
+
+
+def store_file(location: str) -> str | None:
+    """Return the path of the file that a location names; None for a server's database.
 
     Raises SettingsError for a location of another kind.
     """
     scheme, separator, rest = location.partition("://")
     if not separator:
-        rest = location
-    elif scheme.startswith("postgres"):
-        raise SettingsError("PostgreSQL is not supported in this version; name a file instead")
-    elif scheme != "sqlite":
-        raise SettingsError(f"unknown store {scheme}://; name a file or use sqlite:///FILE")
-    else:
-        rest = rest.removeprefix("/")
-    from theanine.store.sqlite import SqliteStore
-
-    return SqliteStore(rest)
+        return location
+    if scheme in ("postgresql", "postgres"):
+        return None
+    if scheme != "sqlite":
+        raise SettingsError(
+            f"unknown store {scheme}://; name a file, or use sqlite:///FILE or postgresql://…"
+        )
+    return rest.removeprefix("/")
 
 
 __all__ = [
@@ -45,4 +58,5 @@ __all__ = [
     "lease_holder",
     "open_store",
     "process_holder",
+    "store_file",
 ]

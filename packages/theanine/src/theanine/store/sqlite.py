@@ -204,7 +204,7 @@ class SqliteStore(SqlStore):
 
     @contextmanager
     def _write_transaction(
-        self, engine: sa.Engine, durable: bool = True
+        self, engine: sa.Engine, durable: bool = True, scope: Scope | None = None
     ) -> Generator[sa.Connection]:
         if self._uri:
             raise StoreError(_READ_ONLY.format(self.path))

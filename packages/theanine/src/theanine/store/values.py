@@ -209,7 +209,9 @@ class ForgetReport:
             were erased.
         kept_repeats: whether a turn that ``kept`` names has words of what was erased.
         verified: whether no erased text was found in any file afterwards, and no turn that ``kept``
-            names repeats it. False, for example, while an export reads an earlier state.
+            names repeats it. False, for example, while an export reads an earlier state, and on a
+            server, whose files can't be read.
+        remaining: where a server may keep erased text for some time; empty for a file.
     """
 
     scope: Scope
@@ -223,6 +225,7 @@ class ForgetReport:
     pending_again: int = 0
     kept_repeats: bool = False
     verified: bool = False
+    remaining: str = ""
 
     def __str__(self) -> str:
         erased = f"sessions={self.sessions} turns={self.turns} memories={self.memories}"

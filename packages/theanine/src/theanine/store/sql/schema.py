@@ -20,43 +20,47 @@ import sqlalchemy as sa
 
 metadata = sa.MetaData()
 
+_TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+"""Text that every database sorts by its code points."""
+_INTEGER = sa.Integer()
+
 
 def _table(name: str, *columns: sa.Column[Any] | sa.Constraint | sa.Index) -> sa.Table:
     return sa.Table(name, metadata, *columns, sqlite_with_rowid=False)
 
 
-def _key(name: str, kind: type[sa.types.TypeEngine[Any]] = sa.Integer) -> sa.Column[Any]:
+def _key(name: str, kind: sa.types.TypeEngine[Any] = _INTEGER) -> sa.Column[Any]:
     return sa.Column(name, kind, primary_key=True, autoincrement=False)
 
 
-setting = _table("setting", _key("name", sa.Text), sa.Column("value", sa.Text, nullable=False))
+setting = _table("setting", _key("name", _TEXT), sa.Column("value", _TEXT, nullable=False))
 
 scope = sa.Table(
     "scope",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("tenant", sa.Text, nullable=False),
-    sa.Column("agent", sa.Text, nullable=False),
-    sa.Column("user", sa.Text, nullable=False),
+    sa.Column("tenant", _TEXT, nullable=False),
+    sa.Column("agent", _TEXT, nullable=False),
+    sa.Column("user", _TEXT, nullable=False),
     sa.Column("epoch", sa.Integer, nullable=False, server_default="0"),
     sa.Column("next_session", sa.Integer, nullable=False, server_default="1"),
     sa.Column("next_turn", sa.Integer, nullable=False, server_default="1"),
     sa.Column("next_memory", sa.Integer, nullable=False, server_default="1"),
     sa.Column("next_mark", sa.Integer, nullable=False, server_default="1"),
-    sa.Column("lease_holder", sa.Text),
+    sa.Column("lease_holder", _TEXT),
     sa.Column("lease_until", sa.BigInteger),
-    sa.Column("time_zone", sa.Text),  # an IANA name
+    sa.Column("time_zone", _TEXT),  # an IANA name
     sa.Column("retention", sa.BigInteger),  # seconds
     # Which state it is, so that of two exports the later one can be told; see versions.py.
     sa.Column("revision", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("restored_versions", sa.Text, nullable=False, server_default="{}"),
+    sa.Column("restored_versions", _TEXT, nullable=False, server_default="{}"),
     sa.UniqueConstraint("tenant", "agent", "user"),
     sqlite_autoincrement=True,  # never reuse a forgotten scope's number
 )
 
 holder = _table(
     "holder",  # processes with open sessions, until when they live by the database's clock
-    _key("name", sa.Text),
+    _key("name", _TEXT),
     sa.Column("until", sa.BigInteger, nullable=False),
 )
 
@@ -64,13 +68,13 @@ session = _table(
     "session",
     _key("scope"),
     _key("id"),
-    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("key", _TEXT, nullable=False),
     sa.Column("started_at", sa.BigInteger, nullable=False),
     sa.Column("ended_at", sa.BigInteger),
     sa.Column("dated", sa.Boolean, nullable=False),
-    sa.Column("holder", sa.Text, nullable=False, server_default=""),
-    sa.Column("metadata", sa.Text, nullable=False, server_default="{}"),
-    sa.Column("thread", sa.Text),
+    sa.Column("holder", _TEXT, nullable=False, server_default=""),
+    sa.Column("metadata", _TEXT, nullable=False, server_default="{}"),
+    sa.Column("thread", _TEXT),
     sa.Column("pause", sa.BigInteger),  # microseconds without a turn that end it
     sa.Index("session_key", "scope", "key", unique=True),
     sa.Index("session_thread", "scope", "thread"),
@@ -81,18 +85,18 @@ turn = _table(
     _key("scope"),
     _key("id"),
     sa.Column("session", sa.Integer, nullable=False),
-    sa.Column("key", sa.Text),
-    sa.Column("speaker", sa.Text, nullable=False),
-    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("key", _TEXT),
+    sa.Column("speaker", _TEXT, nullable=False),
+    sa.Column("role", _TEXT, nullable=False),
     sa.Column("at", sa.BigInteger, nullable=False),
     sa.Column("zone", sa.Integer, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Column("shared", sa.Text, nullable=False),
-    sa.Column("recalled", sa.Text, nullable=False),
-    sa.Column("notes", sa.Text, nullable=False, server_default="{}"),
-    sa.Column("metadata", sa.Text, nullable=False, server_default="{}"),
+    sa.Column("text", _TEXT, nullable=False),
+    sa.Column("shared", _TEXT, nullable=False),
+    sa.Column("recalled", _TEXT, nullable=False),
+    sa.Column("notes", _TEXT, nullable=False, server_default="{}"),
+    sa.Column("metadata", _TEXT, nullable=False, server_default="{}"),
     # Last, because it can be large: other columns are read without it.
-    sa.Column("content", sa.Text, nullable=False, server_default=""),
+    sa.Column("content", _TEXT, nullable=False, server_default=""),
     sa.Index("turn_session", "scope", "session"),
     sa.Index("turn_key", "scope", "session", "key", unique=True),
 )
@@ -102,21 +106,21 @@ given = _table(
     _key("scope"),
     _key("session"),
     _key("position"),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Column("speakers", sa.Text, nullable=False),
-    sa.Column("source_keys", sa.Text, nullable=False),
+    sa.Column("text", _TEXT, nullable=False),
+    sa.Column("speakers", _TEXT, nullable=False),
+    sa.Column("source_keys", _TEXT, nullable=False),
 )
 
 remembering = _table(
     "remembering",  # a method's progress in an ended session
     _key("scope"),
     _key("session"),
-    _key("method", sa.Text),
+    _key("method", _TEXT),
     sa.Column("remembered_at", sa.BigInteger),
     sa.Column("upto", sa.Integer, nullable=False, server_default="0"),  # last remembered turn
     sa.Column("given", sa.Integer, nullable=False, server_default="0"),  # last position
     sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("failure", sa.Text),
+    sa.Column("failure", _TEXT),
 )
 
 memory = _table(
@@ -124,16 +128,16 @@ memory = _table(
     _key("scope"),
     _key("id"),
     sa.Column("session", sa.Integer, nullable=False),
-    sa.Column("method", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("method", _TEXT, nullable=False),
+    sa.Column("kind", _TEXT, nullable=False),
+    sa.Column("text", _TEXT, nullable=False),
     sa.Column("at", sa.BigInteger, nullable=False),
     sa.Column("zone", sa.Integer, nullable=False, server_default="0"),
     sa.Column("made_at", sa.BigInteger, nullable=False),
-    sa.Column("speakers", sa.Text, nullable=False),
-    sa.Column("made_by", sa.Text, nullable=False),
-    sa.Column("prompt", sa.Text, nullable=False),
-    sa.Column("metadata", sa.Text, nullable=False, server_default="{}"),
+    sa.Column("speakers", _TEXT, nullable=False),
+    sa.Column("made_by", _TEXT, nullable=False),
+    sa.Column("prompt", _TEXT, nullable=False),
+    sa.Column("metadata", _TEXT, nullable=False, server_default="{}"),
 )
 
 source = _table("source", _key("scope"), _key("memory"), _key("turn"))
@@ -151,26 +155,26 @@ mark = _table(
     _key("scope"),
     _key("id"),
     sa.Column("memory", sa.Integer, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("kind", _TEXT, nullable=False),
     sa.Column("by", sa.Integer),
     sa.Column("session", sa.Integer, nullable=False),
-    sa.Column("method", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("made_by", sa.Text, nullable=False),
-    sa.Column("prompt", sa.Text, nullable=False),
+    sa.Column("method", _TEXT, nullable=False),
+    sa.Column("reason", _TEXT, nullable=False),
+    sa.Column("made_by", _TEXT, nullable=False),
+    sa.Column("prompt", _TEXT, nullable=False),
 )
 
 erased = _table(
     "erased",  # tombstones: salted hashes that block the re-import of erased data
     _key("scope"),
     _key("session"),
-    _key("hash", sa.Text),
+    _key("hash", _TEXT),
 )
 
 erased_scope = _table(
     "erased_scope",  # tombstones of scopes: a salted hash of the names, and the last versions
-    _key("hash", sa.Text),
-    sa.Column("versions", sa.Text, nullable=False),
+    _key("hash", _TEXT),
+    sa.Column("versions", _TEXT, nullable=False),
 )
 
 link = _table(
@@ -178,19 +182,19 @@ link = _table(
     _key("scope"),
     _key("newer"),
     _key("older"),
-    sa.Column("method", sa.Text, nullable=False),
-    sa.Column("relation", sa.Text),
-    sa.Column("explanation", sa.Text, nullable=False),
+    sa.Column("method", _TEXT, nullable=False),
+    sa.Column("relation", _TEXT),
+    sa.Column("explanation", _TEXT, nullable=False),
     sa.Column("similarity", sa.Float, nullable=False),
-    sa.Column("made_by", sa.Text, nullable=False),
-    sa.Column("prompt", sa.Text, nullable=False),
+    sa.Column("made_by", _TEXT, nullable=False),
+    sa.Column("prompt", _TEXT, nullable=False),
 )
 
 embedder = sa.Table(
     "embedder",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("name", _TEXT, nullable=False, unique=True),
     sa.Column("dimension", sa.Integer, nullable=False),
     sa.Column("active", sa.Boolean, nullable=False),
 )
@@ -206,14 +210,14 @@ vector = _table(
 journal = _table(
     "journal",
     _key("scope"),
-    _key("key", sa.Text),
-    sa.Column("step", sa.Text, nullable=False),
+    _key("key", _TEXT),
+    sa.Column("step", _TEXT, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
-    sa.Column("model", sa.Text, nullable=False),
-    sa.Column("settings", sa.Text, nullable=False),
-    sa.Column("prompt", sa.Text, nullable=False),
-    sa.Column("reply", sa.Text, nullable=False),
-    sa.Column("error", sa.Text, nullable=False),
+    sa.Column("model", _TEXT, nullable=False),
+    sa.Column("settings", _TEXT, nullable=False),
+    sa.Column("prompt", _TEXT, nullable=False),
+    sa.Column("reply", _TEXT, nullable=False),
+    sa.Column("error", _TEXT, nullable=False),
     sa.Column("rejected", sa.Boolean, nullable=False),
     sa.Column("input_tokens", sa.Integer, nullable=False),
     sa.Column("output_tokens", sa.Integer, nullable=False),
@@ -221,7 +225,7 @@ journal = _table(
     sa.Column("seconds", sa.Float, nullable=False),
     sa.Column("at", sa.BigInteger, nullable=False),
     sa.Column("session", sa.Integer),
-    sa.Column("touches", sa.Text, nullable=False),
+    sa.Column("touches", _TEXT, nullable=False),
     # Covers sums of costs, which would otherwise read all prompts.
     sa.Index(
         "journal_costs",

