@@ -23,7 +23,8 @@ compile --all-extras --group dev --excludes build/apart.txt --output-file requir
 # Held to the same versions, so that one environment can take both, one after the other.
 compile --group build --constraint requirements/dev.txt --output-file requirements/base.txt $core
 # What those extras add to dev.txt, less torch and its CUDA parts: see requirements/extras.sh.
-sed -n 's/^\([a-z].*==[^\\]*\).*/\1/p' requirements/dev.txt | grep -v '^huggingface-hub==' >build/held.txt
+# (What dev.txt has on some platforms alone, such as tzdata, may be in both.)
+sed -n 's/^\([a-z].*==[^\\]*\).*/\1/p' requirements/dev.txt | grep -v -e '^huggingface-hub==' -e ' ; ' >build/held.txt
 sh requirements/extras.sh --torch >>build/held.txt
 compile --extra neural --extra fastembed --extra sentence-transformers --group tiny-models --group small-model \
     --excludes build/ours.txt --constraint build/held.txt --output-file build/extras.txt $core $bench
