@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from collections import Counter
@@ -35,13 +36,13 @@ MEMORIES = {
 }
 """Memories of ana by method."""
 REPLAYED = {
-    "comedy": 4,
+    "comedy": 3,
     "conditional": 4,
     "exchange": 0,
     "memochat": 2,
-    "memory-update": 4,
-    "memorybank": 6,
-    "recursive-summary": 2,
+    "memory-update": 2,
+    "memorybank": 5,
+    "recursive-summary": 0,
     "secom": 2,
     "session": 0,
     "summary-buffer": 0,
@@ -49,8 +50,17 @@ REPLAYED = {
     "utterance": 0,
 }
 """Calls that a rebuild of ana's memories replays from the journal of version 0.1."""
-ASKED = {"theanine"}
-"""Methods with a later version of a prompt, which must be asked; no model answers here."""
+ASKED = {
+    # These prompts have a later version.
+    "recursive-summary": "update-summary@2",
+    "theanine": "relate@2",
+    # The second session's journalled reply states something twice, which is stored once now: these
+    # steps are shown one statement less. The replies before them are replayed.
+    "comedy": "compress@1",
+    "memory-update": "update-memories@1",
+    "memorybank": "bank-events@1",
+}
+"""The step that must be asked, by method; no model answers here."""
 
 
 @pytest.fixture
@@ -134,6 +144,9 @@ def test_the_journal_of_an_old_store_is_replayed(old: Path, method: str) -> None
         rebuilt = ana.rebuild(again=True)
         usages = [report.usage for report in rebuilt.reports]
         assert sum(usage.replayed for usage in usages) == REPLAYED[method]
+        failures = " ".join(pending.failure or "" for pending in rebuilt.waiting)
+        steps = set(re.findall(r"\(step (\S+)\)", failures))
+        assert steps == ({ASKED[method]} if method in ASKED else set())
         assert sum(usage.calls for usage in usages) == 0 or method in ASKED
         assert rebuilt.complete == (method not in ASKED)
         assert [(m.text, m.kind, m.at, m.source_turns) for m in ana.memories()] == before
