@@ -12,6 +12,7 @@ from typing import Any
 
 from support.forking import Python
 from theanine.cli import main
+from theanine.cli.rendering import console
 
 START = "from theanine.cli import main; main()"
 
@@ -44,11 +45,14 @@ class Terminal:
         """Run a command that has no store."""
         out, err = io.StringIO(), io.StringIO()
         code = 0
+        console.cache_clear()  # a process of its own would look anew whether it has a terminal
         with redirect_stdout(out), redirect_stderr(err):
             try:
                 main(arguments)
             except SystemExit as stop:
                 code = int(stop.code or 0)
+            finally:
+                console.cache_clear()
         ran = Ran(code, out.getvalue(), err.getvalue())
         assert not fine or code == 0, ran
         return ran

@@ -12,7 +12,7 @@ import pytest
 from support.history_samples import line, save
 from support.running import Ran, Terminal
 from theanine.cli.options import ModelOptions
-from theanine.cli.rendering import MAX_TURN_LINES, console
+from theanine.cli.rendering import MAX_TURN_LINES
 from theanine.llm.limits import Limits
 
 ANA = ("--user", "ana")
@@ -83,9 +83,7 @@ def test_search_and_log_name_things_alike(ana: Terminal):
     assert hit.keys() - turn.keys() == {"relevance"}
 
 
-def test_a_turn_is_shown_as_it_was(
-    run: Terminal, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_turn_is_shown_as_it_was(run: Terminal, monkeypatch: pytest.MonkeyPatch):
     text = "\n".join(["def boat():", *(f"    return {n}" for n in range(40))])
     run("add", text, *ANA)
     assert run("log", *ANA, "--turn", "1").out == f"{text}\n"
@@ -94,8 +92,6 @@ def test_a_turn_is_shown_as_it_was(
     assert shown[1:] == [f"           return {n}" for n in range(40)]
     assert run("log", *ANA, "--turn", "2", fine=False).code == 2
     monkeypatch.setenv("FORCE_COLOR", "1")
-    console.cache_clear()
-    request.addfinalizer(console.cache_clear)
     terminal = run("log", *ANA).out.splitlines()
     assert len(terminal) == MAX_TURN_LINES + 1
     assert terminal[-1].strip() == "… (all of it: --turn 1)"

@@ -251,10 +251,14 @@ def test_forgetting_erases_it_at_once_and_nobody_elses(tmp_path: Path, what: str
             agent.user(user).remember()
             agent.user(user).warm_up()
         assert len(files(path)) == 2
-        memory = agent.user("ana").memories()[5]
-        session = memory.session if what == "session" else None
-        number = memory.id if what == "memory" else None
-        assert agent.user("ana").forget(session=session, memory=number).verified
+        ana = agent.user("ana")
+        memory = ana.memories()[5]
+        if what == "scope":
+            assert ana.forget_all().verified
+        elif what == "session":
+            assert ana.forget(session=memory.session).verified
+        else:
+            assert ana.forget(memory=memory.id).verified
         assert [file.name.split("-")[0] for file in files(path)] == ["2"]
         if what != "scope":
             assert memory.id not in {m for some in found(agent, ASKED) for m in some}
