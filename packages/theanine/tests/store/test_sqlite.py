@@ -101,7 +101,7 @@ async def test_a_new_store_is_for_its_owner_alone(tmp_path: Path) -> None:
             await store.close()
 
 
-@pytest.mark.parametrize("location", ["", ":memory:", "postgresql://h/d", "redis://h"])
+@pytest.mark.parametrize("location", ["", ":memory:", "postgresql://h", "redis://h"])
 def test_invalid_locations(location: str) -> None:
     with pytest.raises(SettingsError):
         open_store(location)
