@@ -62,7 +62,10 @@ def test_a_row_is_the_mean_of_both_sets(run: Terminal, tmp_path: Path) -> None:
     assert run.bare(*command, "--metric", "rouge-l", "--replay").out.count("all identical") == 2
 
 
-def test_lines_of_ones_own_are_scored(run: Terminal, tmp_path: Path) -> None:
+def test_lines_of_ones_own_are_scored(
+    run: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the run's folder is made in it
     lines: list[Any] = [
         {"answer": "a boat", "reference": "a boat", "category": "session 5"},
         {"id": "x", "question": "What?", "answer": "a car", "reference": "a boat"},

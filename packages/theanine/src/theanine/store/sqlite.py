@@ -158,10 +158,11 @@ class SqliteStore(SqlStore):
 
     def _check_owner(self, db: sa.Connection) -> None:
         """Raise NotAStore for a database of another application, before anything is changed."""
+        # In this order: another process may create the tables, and the mark with them, in between.
+        tables = db.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
         mark = db.exec_driver_sql("PRAGMA application_id").scalar_one()
         if mark == APPLICATION_ID:
             return
-        tables = db.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
         if mark or tables:
             raise NotAStore(
                 f"{self.path} is another application's SQLite database; name another file"
