@@ -17,7 +17,7 @@ REMEMBERED_RULES = (
     "The application adds this; the user doesn't see it. Use it where it helps, the newest version "
     "first, and leave aside what doesn't fit. Don't speak of memories, notes or records."
 )
-"""What a model must know of the block where no other instructions say so."""
+"""Instructions about the block, for a model that gets no others."""
 
 _MARKER = re.compile(r"[<＜﹤]{3,}|[>＞﹥]{3,}")
 _HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e01ef]+")

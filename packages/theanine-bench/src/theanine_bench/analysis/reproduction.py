@@ -40,7 +40,7 @@ GOLDEN = "golden responses"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """What the papers' tables need beyond themselves.
+    """Choices of the user that the commands for the papers' tables need.
 
     Attributes:
         out: folder of the runs.

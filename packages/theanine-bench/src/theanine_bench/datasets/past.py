@@ -1,4 +1,4 @@
-"""What judges and raters see as a sample's past: the same for every method that is tested.
+"""The past of a sample as judges and raters see it, the same for every method under test.
 
 The data set decides: its personas, else its gold evidence, else the history before the sample
 within :data:`PAST_TOKENS`. What a method recalled is never part of it.

@@ -49,7 +49,7 @@ class QuestionAnswer(BaseModel):
 
 
 class Exchange(BaseModel):
-    """What the user says, and the assistant's answer."""
+    """A turn of the user and the assistant's answer."""
 
     user: str
     assistant: str

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Self
 
 from theanine.clock import system_clock
-from theanine.llm.chat import Chat
 from theanine.methods.shared.respond import local_respond, respond
 from theanine.types import Part, Recollection, Scope
 from theanine_bench.samples import Sample
@@ -27,12 +25,7 @@ class GoldMemoryTarget(Target):
 
     def __init__(self, context: TargetContext) -> None:
         self._store = context.store
-        model = context.model
-        self._chat = (
-            Chat(context.meter(model), context.store, system_clock, context.limits)
-            if model
-            else None
-        )
+        self._chat = context.open_chat()
 
     async def __aexit__(
         self,
@@ -42,9 +35,6 @@ class GoldMemoryTarget(Target):
     ) -> None:
         if self._chat:
             await self._chat.close()
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def answer(self, sample: Sample, user: str) -> Output:
         """Return the reply in the place of the sample's speaker. Raises ModelError."""

@@ -12,8 +12,10 @@ from typing import Any, ClassVar, Self
 import theanine
 from theanine.client.client import AsyncClient
 from theanine.client.user import AsyncUserMemory
+from theanine.clock import system_clock
 from theanine.errors import SettingsError
 from theanine.llm.base import ChatModel
+from theanine.llm.chat import Chat
 from theanine.llm.limits import Limits
 from theanine.methods.base import Reply
 from theanine.methods.registry import open_method
@@ -90,6 +92,12 @@ class TargetContext:
             limits=self.limits,
             seed=config.seed,
         )
+
+    def open_chat(self) -> Chat | None:
+        """Return the target's model with the run's journal, limits and cost; None without one."""
+        if self.model is None:
+            return None
+        return Chat(self.meter(self.model), self.store, system_clock, self.limits)
 
     def metered_model(self) -> ChatModel | str:
         """Return the client's model, whose cost counts towards the run's limit."""

@@ -25,7 +25,6 @@ from theanine.embeddings.static import StaticEmbedder
 from theanine.errors import BadInput
 from theanine.graph import Graph
 from theanine.importers import read_histories
-from theanine.llm.chat import Chat
 from theanine.methods.memory_update.local_decide import local_decide
 from theanine.methods.shared.pairs import Pair
 from theanine.methods.theanine.associates import spread
@@ -220,10 +219,7 @@ class LinkTarget(ClientTarget):
     def __init__(self, context: TargetContext) -> None:
         super().__init__(context)
         self._store = context.store
-        self._chat: Chat | None = None
-        if context.model is not None:
-            model = context.meter(context.model)
-            self._chat = Chat(model, context.store, system_clock, context.limits)
+        self._chat = context.open_chat()
         self._rankings: dict[str, tuple[Ranking, list[Turn]]] = {}
 
     async def __aenter__(self) -> Self:

@@ -152,11 +152,12 @@ class ModelSegmenter(Target):
     has_facts = True
 
     def __init__(self, context: TargetContext, guidance: Guidance | None = None) -> None:
-        if context.model is None:
+        chat = context.open_chat()
+        if chat is None:
             raise SettingsError("the segmenter llm needs a language model: name one with --model")
         self._store = context.store
         self._guidance = guidance.text if guidance else ""
-        self._chat = Chat(context.meter(context.model), context.store, system_clock, context.limits)
+        self._chat = chat
         self._caller = self._chat.for_scope(SCOPE)
         self._fallbacks = 0
 

@@ -53,48 +53,26 @@ StoreOption = Annotated[
         show_default=False,
     ),
 ]
-UserOption = Annotated[
-    str,
-    typer.Option(
+
+
+def _user_option(help: str, *, named: bool = False) -> Any:
+    """Return the declaration of ``--user``; ``named``: a configured user doesn't stand for it."""
+    return typer.Option(
         "--user",
         "-u",
-        envvar="THEANINE_USER",
+        envvar=None if named else "THEANINE_USER",
         metavar="NAME",
         autocompletion=_complete_users,
-        help="User of the store.",
-    ),
-]
-NamedUser = Annotated[
-    str,
-    typer.Option(
-        "--user",
-        "-u",
-        metavar="NAME",
-        autocompletion=_complete_users,
-        help="User of the store; always named.",
-    ),
-]
+        help=help,
+    )
+
+
+UserOption = Annotated[str, _user_option("User of the store.")]
+NamedUser = Annotated[str, _user_option("User of the store; always named.", named=True)]
 EachUser = Annotated[
-    str | None,
-    typer.Option(
-        "--user",
-        "-u",
-        metavar="NAME",
-        autocompletion=_complete_users,
-        help="Only this user, always named (default: all).",
-    ),
+    str | None, _user_option("Only this user, always named (default: all).", named=True)
 ]
-ImportUser = Annotated[
-    str | None,
-    typer.Option(
-        "--user",
-        "-u",
-        envvar="THEANINE_USER",
-        metavar="NAME",
-        autocompletion=_complete_users,
-        help="User to import into (default: from the file).",
-    ),
-]
+ImportUser = Annotated[str | None, _user_option("User to import into (default: from the file).")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")]
 ModelOption = Annotated[
     str,
@@ -222,17 +200,7 @@ SettingsOption = Annotated[
 class UsersOptions:
     """Options of a command for one user or for all."""
 
-    user: Annotated[
-        str | None,
-        typer.Option(
-            "--user",
-            "-u",
-            envvar="THEANINE_USER",
-            metavar="NAME",
-            autocompletion=_complete_users,
-            help="Only this user (default: all).",
-        ),
-    ] = None
+    user: Annotated[str | None, _user_option("Only this user (default: all).")] = None
     all_users: Annotated[
         bool,
         typer.Option("--all-users", help="All users, also if --user or its default names one."),

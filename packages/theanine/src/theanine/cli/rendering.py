@@ -21,7 +21,7 @@ MAX_SOURCE_CHARACTERS = 160
 """Characters of a source turn that are shown; ``--json`` has all of it."""
 
 MAX_TURN_LINES, MAX_TURN_CHARACTERS = 8, 600
-"""Of a turn that ``log`` shows on a terminal."""
+"""Most lines and characters of a turn that ``log`` prints on a terminal."""
 
 
 class _SafeConsole(Console):

@@ -176,7 +176,7 @@ class LiveSession(_Handle):
 
     @property
     def window(self) -> int | None:
-        """How many of the newest turns a chat model sees; None is all."""
+        """Least number of the newest turns that a chat model sees; None is all."""
         return self.inner.window
 
     hear = _run(AsyncLiveSession.hear)

@@ -151,7 +151,7 @@ class LiveSession(_Handle):
 
     @property
     def window(self) -> int | None:
-        """How many of the newest turns a chat model sees; None is all."""
+        """Least number of the newest turns that a chat model sees; None is all."""
 
     def hear(
         self,

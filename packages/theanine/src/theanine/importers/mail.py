@@ -67,7 +67,7 @@ class _Mail:
 
 @dataclass(slots=True)
 class _Survey:
-    """What the headers of all mails of an import tell.
+    """Threads and the owner's addresses, read from the headers of all mails of an import.
 
     Attributes:
         parents: by a mail's id, that of the mail that it answers, or of the first of its thread.

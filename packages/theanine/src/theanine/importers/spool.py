@@ -22,7 +22,7 @@ class _Entry(NamedTuple):
     at: datetime
     position: int
     digests: frozenset[bytes]
-    """Of the session, and of its turns alone."""
+    """Digests of the whole session, and of its turns alone."""
 
 
 class _Blobs:

@@ -18,6 +18,7 @@ from typing import Any
 
 from theanine.errors import MissingExtra, SettingsError
 from theanine.segmentation.segments import Span, spans_between
+from theanine.text.classifiers import load_classifier
 
 BEGINS = 1
 """Label of a turn with which a new segment begins."""
@@ -89,14 +90,4 @@ def check_segmenter(folder: str) -> None:
 
 @lru_cache(maxsize=1)
 def _load(folder: str) -> tuple[Any, Any]:
-    library: Any = import_module("transformers")
-    try:
-        tokenizer = library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        model = library.AutoModelForSequenceClassification.from_pretrained(
-            folder, local_files_only=True
-        )
-    except (OSError, ValueError) as error:
-        raise SettingsError(f"{folder} holds no trained segmenter: {error}") from error
-    if model.config.num_labels != 2:
-        raise SettingsError(f"{folder} has {model.config.num_labels} labels instead of 2")
-    return tokenizer, model.eval()
+    return load_classifier(folder, "SequenceClassification", "trained segmenter")

@@ -46,7 +46,7 @@ SourceSessions = Callable[[Sequence[Memory]], set[int]]
 Selected = tuple[Memory, float, str]
 """A memory with its score, and the words of it that were selected."""
 Copies = Literal["sentences", "memories"]
-"""What a reflection selects."""
+"""The unit that a reflection selects and copies."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,34 +19,36 @@ class UnitsConfig(ExcerptConfig):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExchangesConfig(UnitsConfig):
-    """The settings of :class:`ExcerptConfig`, for exchanges."""
+class BaselineConfig(UnitsConfig):
+    """The settings of a baseline of SeCom.
+
+    Attributes:
+        paper_retrieved: excerpts that the paper's program recalls on Long-MT-Bench+.
+    """
 
     paper_versions: ClassVar[tuple[str, ...]] = SECOM_DATA_SETS
+    paper_retrieved: ClassVar[int]
 
     @classmethod
     def paper(cls, version: str = SECOM_DATA_SETS[0]) -> Self:
         """Return SeCom's baseline for a data set; ``llmlingua_model`` must be set as well.
 
-        It ranks denoised copies (section 3). Its program recalls three exchanges on Long-MT-Bench+.
-        Raises SettingsError for another data set.
+        It ranks denoised copies (section 3). Raises SettingsError for another data set.
         """
         config = cls(reply_prompt="transcript", retrieval="lexical", query_turns=None)
-        return replace(config, denoise="llmlingua2", **secom_limits(version, retrieved=3))
+        limits = secom_limits(version, retrieved=cls.paper_retrieved)
+        return replace(config, denoise="llmlingua2", **limits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionsConfig(UnitsConfig):
+class ExchangesConfig(BaselineConfig):
+    """The settings of :class:`ExcerptConfig`, for exchanges."""
+
+    paper_retrieved: ClassVar[int] = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsConfig(BaselineConfig):
     """The settings of :class:`ExcerptConfig`, for sessions."""
 
-    paper_versions: ClassVar[tuple[str, ...]] = SECOM_DATA_SETS
-
-    @classmethod
-    def paper(cls, version: str = SECOM_DATA_SETS[0]) -> Self:
-        """Return SeCom's baseline for a data set; ``llmlingua_model`` must be set as well.
-
-        It ranks denoised copies (section 3). Its program recalls one session on Long-MT-Bench+.
-        Raises SettingsError for another data set.
-        """
-        config = cls(reply_prompt="transcript", retrieval="lexical", query_turns=None)
-        return replace(config, denoise="llmlingua2", **secom_limits(version, retrieved=1))
+    paper_retrieved: ClassVar[int] = 1

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from theanine.errors import SettingsError
+from theanine.text.classifiers import load_classifier
 from theanine.tokenizer import count_tokens
 
 KEEP = 1
@@ -130,14 +130,4 @@ def _max_tokens(model: Any) -> int:
 
 @lru_cache(maxsize=1)
 def _load(model_path: str) -> tuple[Any, Any]:
-    library: Any = import_module("transformers")
-    try:
-        tokenizer = library.AutoTokenizer.from_pretrained(model_path, local_files_only=True)
-        model = library.AutoModelForTokenClassification.from_pretrained(
-            model_path, local_files_only=True
-        )
-    except (OSError, ValueError) as error:
-        raise SettingsError(f"{model_path} holds no LLMLingua-2 model: {error}") from error
-    if model.config.num_labels != 2:
-        raise SettingsError(f"{model_path} has {model.config.num_labels} labels instead of 2")
-    return tokenizer, model.eval()
+    return load_classifier(model_path, "TokenClassification", "LLMLingua-2 model")
