@@ -12,9 +12,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 import theanine
+from support.postgres import MISSING, database_url
+from support.running import Terminal
+from theanine.store import open_store
+from theanine.store.sql.store import SqlStore
+from theanine.store.sql.upgrade import HEAD
 from theanine.types import History, Transcript, Utterance
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -169,6 +175,77 @@ def test_an_old_export_restores_like_the_old_store(old: Path, tmp_path: Path) ->
     with theanine.open(str(tmp_path / "copy.db")) as client:
         client.restore(restored)
         assert records_of(client) == restored
+
+
+def test_migrations_go_down_and_up_with_the_data_in_place(old: Path) -> None:
+    released = revision_of(FIXTURES / "store-0.1.sqlite")
+    with theanine.open(str(old)) as client:
+        before = without_versions(records_of(client))
+    for number in range(int(HEAD) - 1, int(released) - 1, -1):
+        downgrade(str(old), f"{number:04}")
+        assert revision_of(old) == f"{number:04}"
+        if number == int(released):
+            assert columns_of(old) == columns_of(FIXTURES / "store-0.1.sqlite")
+        with theanine.open(str(old)) as client:
+            assert client.check() == ""
+            assert without_versions(records_of(client)) == before
+    downgrade(str(old), "0001")  # it has no place for tombstones and marks
+    assert "mark" not in columns_of(old)
+
+
+def revision_of(path: Path) -> str:
+    with closing(sqlite3.connect(path)) as db:
+        return str(db.execute("SELECT version_num FROM alembic_version").fetchone()[0])
+
+
+def columns_of(path: Path) -> dict[str, set[str]]:
+    """Return the columns of each table, and the names of its indexes."""
+    query = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c"
+    found: dict[str, set[str]] = {}
+    with closing(sqlite3.connect(path)) as db:
+        for table, column in db.execute(query + " WHERE m.type = 'table'"):
+            found.setdefault(table, set()).add(column)
+        for table, index in db.execute(
+            "SELECT tbl_name, name FROM sqlite_master WHERE sql LIKE 'CREATE%INDEX%'"
+        ):
+            found[table].add(index)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(MISSING), reason=MISSING)
+def test_migrations_go_down_and_up_in_postgresql(old: Path, tmp_path: Path) -> None:
+    url = database_url(tmp_path)
+    with theanine.open(str(old)) as client:
+        records = records_of(client)
+    with theanine.open(url) as client:
+        client.restore(records)
+        before = records_of(client)
+    for revision in ("0009", "0007", "0004", "0002"):
+        downgrade(url, revision)
+        with theanine.open(url) as client:
+            assert client.check() == ""
+            assert without_versions(records_of(client)) == without_versions(before)
+
+
+def downgrade(location: str, revision: str) -> None:
+    async def run() -> None:
+        store = open_store(location)
+        assert isinstance(store, SqlStore)
+        await store.open()
+        await store.downgrade(revision)
+        await store.close()
+
+    anyio.run(run)
+
+
+def test_the_command_downgrades_and_names_unknown_revisions(old: Path) -> None:
+    theanine_of = Terminal(old)
+    assert "revision 0004" in theanine_of("db", "downgrade", "0004", "--yes").out
+    assert revision_of(old) == "0004"
+    failed = theanine_of("db", "downgrade", "0.1", "--yes", fine=False)
+    assert failed.code == 2
+    assert "there is no revision '0.1'; there are 0001, 0002" in failed.err
 
 
 def test_stages_of_an_unfinished_rebuild_are_renamed(tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ COMMANDS = (
         "theanine.cli.rebuild:rebuild",
         "Remember the whole log again, by any method.",
     ),
+    LazyCommand("db", "theanine.cli.database:db", "Change the database of a store."),
     LazyCommand("config", "theanine.cli.config:config", "Show or change the defaults of options."),
     LazyCommand(
         "doctor",

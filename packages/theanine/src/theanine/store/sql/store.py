@@ -37,6 +37,7 @@ from theanine.store.sql import (
     remembering,
     threads,
     turns,
+    upgrade,
     user_settings,
 )
 from theanine.store.sql import export as export_rows
@@ -360,6 +361,9 @@ class SqlStore:
     costs = _reading(journal.sum_costs)
 
     # maintenance
+
+    downgrade = _writing(upgrade.downgrade)
+    """Return the schema to an earlier revision; only ``close`` may be called afterwards."""
 
     async def check_integrity(self) -> str:
         return await self.read(

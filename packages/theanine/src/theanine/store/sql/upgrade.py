@@ -1,13 +1,17 @@
-"""Create the schema, or migrate an older one; Alembic is loaded only for a migration."""
+"""Create the schema, or migrate it up or down; Alembic is loaded only for a migration."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from theanine.errors import NotAStore
+from theanine.errors import BadInput, NotAStore
 from theanine.store.sql.schema import metadata
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 HEAD = "0010"
 """The newest revision in ``migrations/versions``; a test compares the two."""
@@ -36,18 +40,37 @@ def migrate(db: sa.Connection, location: str) -> None:
         db.exec_driver_sql(f"CREATE TABLE {_TABLE} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
         db.exec_driver_sql(f"INSERT INTO {_TABLE} VALUES ('{HEAD}')")
         return
+    config, revisions = _load_migrations(db)
+    if revision not in revisions:
+        raise NotAStore(
+            f"{location} was written by a newer theanine (its schema is {revision!r}, "
+            f"this version knows {HEAD!r}); update theanine"
+        )
     from alembic import command
+
+    command.upgrade(config, "head")
+
+
+def downgrade(db: sa.Connection, revision: str) -> None:
+    """Return the schema to an earlier revision, inside the caller's transaction.
+
+    What that revision has no columns or tables for is deleted. Raises BadInput for an unknown one.
+    """
+    config, revisions = _load_migrations(db)
+    if revision not in revisions:
+        raise BadInput(f"there is no revision {revision!r}; there are {', '.join(revisions)}")
+    from alembic import command
+
+    command.downgrade(config, revision)
+
+
+def _load_migrations(db: sa.Connection) -> tuple[Config, list[str]]:
+    """Return Alembic's configuration for a connection, and all revisions, the first one first."""
     from alembic.config import Config
     from alembic.script import ScriptDirectory
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = db
-    scripts = ScriptDirectory.from_config(config)
-    revisions = {script.revision for script in scripts.walk_revisions()}
-    if revision not in revisions:
-        raise NotAStore(
-            f"{location} was written by a newer theanine (its schema is {revision!r}, "
-            f"this version knows {HEAD!r}); update theanine"
-        )
-    command.upgrade(config, "head")
+    scripts = ScriptDirectory.from_config(config).walk_revisions()
+    return config, sorted(script.revision for script in scripts)

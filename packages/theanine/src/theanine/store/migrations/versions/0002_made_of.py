@@ -44,3 +44,11 @@ def upgrade() -> None:
     op.create_index("origin_of", "origin", ["scope", "origin"], unique=False)
     op.add_column("scope", sa.Column("next_mark", sa.Integer(), server_default="1", nullable=False))
     op.add_column("turn", sa.Column("notes", sa.Text(), server_default="{}", nullable=False))
+
+
+def downgrade() -> None:
+    op.drop_column("turn", "notes")
+    op.drop_column("scope", "next_mark")
+    op.drop_table("origin")
+    op.drop_table("mark")
+    op.drop_table("erased")

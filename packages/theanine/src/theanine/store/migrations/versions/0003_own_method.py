@@ -15,3 +15,7 @@ def upgrade() -> None:
         "SELECT 'method', method FROM remembering WHERE method NOT LIKE '%~%' "
         "ORDER BY CASE WHEN method = 'theanine' THEN 0 ELSE 1 END, session, method LIMIT 1"
     )
+
+
+def downgrade() -> None:
+    op.execute("DELETE FROM setting WHERE name = 'method'")

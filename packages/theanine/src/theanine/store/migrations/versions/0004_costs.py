@@ -11,3 +11,7 @@ down_revision = "0003"
 def upgrade() -> None:
     accounts = ["rejected", "input_tokens", "output_tokens", "cost", "seconds"]
     op.create_index("journal_costs", "journal", ["scope", "session", "step", "model", *accounts])
+
+
+def downgrade() -> None:
+    op.drop_index("journal_costs", "journal")

@@ -22,3 +22,7 @@ def upgrade() -> None:
         " WHERE turn.scope = memory.scope AND turn.session = memory.session"
         " ORDER BY turn.at DESC, turn.id DESC LIMIT 1), 0)"
     )
+
+
+def downgrade() -> None:
+    op.drop_column("memory", "zone")

@@ -18,3 +18,14 @@ def upgrade() -> None:
     op.execute("UPDATE memory SET kind = 'exchange' WHERE kind = 'turn'")
     op.execute("UPDATE setting SET value = 'exchange' WHERE name = 'method' AND value = 'turn'")
     op.execute("UPDATE turn SET role = 'assistant' WHERE role = 'agent'")
+
+
+def downgrade() -> None:
+    for table in ("remembering", "memory", "mark", "link"):
+        op.execute(
+            f"UPDATE {table} SET method = 'turn' || substr(method, 9) "
+            "WHERE method = 'exchange' OR method LIKE 'exchange~%'"
+        )
+    op.execute("UPDATE memory SET kind = 'turn' WHERE kind = 'exchange'")
+    op.execute("UPDATE setting SET value = 'turn' WHERE name = 'method' AND value = 'exchange'")
+    op.execute("UPDATE turn SET role = 'agent' WHERE role = 'assistant'")

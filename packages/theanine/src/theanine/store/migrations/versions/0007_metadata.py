@@ -15,3 +15,10 @@ def upgrade() -> None:
         op.add_column(table, column)
     op.add_column("scope", sa.Column("time_zone", sa.Text(), nullable=True))
     op.add_column("scope", sa.Column("retention", sa.BigInteger(), nullable=True))
+
+
+def downgrade() -> None:
+    op.drop_column("scope", "retention")
+    op.drop_column("scope", "time_zone")
+    for table in ("memory", "turn", "session"):
+        op.drop_column(table, "metadata")

@@ -16,3 +16,10 @@ def upgrade() -> None:
     op.add_column(
         "turn", sa.Column("content", sa.Text(), nullable=False, server_default=sa.text("''"))
     )
+
+
+def downgrade() -> None:
+    op.drop_column("turn", "content")
+    op.drop_index("session_thread", "session")
+    op.drop_column("session", "pause")
+    op.drop_column("session", "thread")

@@ -33,3 +33,10 @@ def upgrade() -> None:
             insert = sa.text("INSERT INTO setting (name, value) VALUES (:name, :value)")
             db.execute(insert, {"name": name, "value": value})
         db.execute(sa.text("UPDATE scope SET revision = 1"))
+
+
+def downgrade() -> None:
+    op.drop_table("erased_scope")
+    op.execute("DELETE FROM setting WHERE name IN ('store_id', 'revision', 'restored_versions')")
+    op.drop_column("scope", "restored_versions")
+    op.drop_column("scope", "revision")

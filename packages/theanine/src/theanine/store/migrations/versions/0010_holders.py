@@ -16,3 +16,7 @@ def upgrade() -> None:
         sa.Column("until", sa.BigInteger(), nullable=False),
         sqlite_with_rowid=False,
     )
+
+
+def downgrade() -> None:
+    op.drop_table("holder")
