@@ -29,7 +29,11 @@ from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine.types import History, Transcript, Utterance
 
-pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.fuzz,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:users who were left out"),
+]
 
 Records = list[dict[str, Any]]
 _USERS = ("ana", "bo")

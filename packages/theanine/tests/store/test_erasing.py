@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from sqlalchemy import event
 
 import theanine
+from support.running import Terminal
 from theanine.store.sqlite import SqliteStore
 from theanine.store.values import ForgetReport
 from theanine.types import Scope, Transcript, Utterance
@@ -174,5 +176,35 @@ def test_a_secret_in_turns_that_are_kept_is_not_verified(tmp_path: Path) -> None
             session.hear("The code of my safe is swordfish-4711, remember it.")
         [memory] = user.memories()
         kept = user.forget(memory=memory.id, keep_turns=True)
-        assert (kept.kept_repeats, kept.verified) == (True, False)
+        assert (kept.kept_repeats, kept.files_verified, kept.verified) == (True, True, False)
         assert user.forget_all().verified
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_kept_turns_do_not_hide_that_a_file_still_has_the_text(tmp_path: Path, read: bool) -> None:
+    path = tmp_path / "memory.db"
+    with theanine.open(path) as client:
+        user = client.user("ana")
+        with user.session() as session:
+            session.hear("The code of my safe is swordfish-4711, remember it.")
+        [memory] = user.memories()
+    arguments = ["--user", "ana", "--memory", str(memory.id), "--keep-turns", "--yes"]
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        if read:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM memory").fetchone()
+        ran = Terminal(path)("forget", *arguments, fine=False)
+    assert ran.code == (1 if read else 0)
+    assert ("a reader, such as an export, still holds it" in ran.out) is read
+
+
+def test_a_restore_says_that_users_were_left_out(tmp_path: Path) -> None:
+    with theanine.open(tmp_path / "memory.db") as client:
+        for name in ("ana", "bo"):
+            with client.user(name).session() as session:
+                session.hear("I have moved to Lisbon.")
+        records = list(client.export())
+        client.user("ana").forget_all()
+        with pytest.warns(UserWarning, match="forgotten here since the export: 1$"):
+            client.restore(records)
+        assert [scope.user for scope in client.users()] == ["bo"]

@@ -134,7 +134,8 @@ def forget(
                 "`theanine remember` remembers those sessions again"
             )
         print(_describe_verification(report))
-    if not (report.verified or report.remaining) and not (keep_turns and report.kept_repeats):
+    asked_for = keep_turns and report.files_verified  # what was kept may repeat it
+    if not (report.verified or report.remaining or asked_for):
         raise typer.Exit(1)
 
 
@@ -142,7 +143,7 @@ def _describe_verification(report: ForgetReport) -> str:
     """Return whether what was erased is gone from everywhere."""
     if report.verified:
         return "verified gone from every file"
-    if report.kept_repeats:
+    if report.kept_repeats and (report.files_verified or report.remaining):
         return "NOT verified: what was kept has words of it; forget the turns named above too"
     if report.remaining:
         return f"erased from the database; {report.remaining}"

@@ -32,6 +32,7 @@ _UNCOUNTED = (
     "the export was written by an earlier theanine and has no count of its records, so it may be a "
     "part; compare what was restored, and export the store again"
 )
+_FORGOTTEN = "users who were left out, because they were forgotten here since the export: {}"
 
 
 @accept_old_calls
@@ -144,12 +145,14 @@ class AsyncClient(ScopedOperations):
         ``records`` are read as they are needed, in another thread. All are restored, or none.
         Raises BadInput, naming the record, for one that is malformed or contradicts the store, and
         unless ``partial`` for a part of an export. Warns of an export by a theanine before 0.2,
-        which does not tell whether it is whole. Raises SettingsError for records whose default
-        method isn't installed.
+        which does not tell whether it is whole, and of users who were left out. Raises
+        SettingsError for records whose default method isn't installed.
         """
         restored = await self._engine.store.restore(_check_method(records), partial=partial)
         if restored.uncounted:
             warnings.warn(_UNCOUNTED, stacklevel=2)
+        if restored.forgotten:
+            warnings.warn(_FORGOTTEN.format(restored.forgotten), stacklevel=2)
         return restored.new
 
     async def stored_embedder(self) -> str:

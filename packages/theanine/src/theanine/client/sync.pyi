@@ -696,8 +696,8 @@ class Client(_Operations):
         ``records`` are read as they are needed, in another thread. All are restored, or none.
         Raises BadInput, naming the record, for one that is malformed or contradicts the store, and
         unless ``partial`` for a part of an export. Warns of an export by a theanine before 0.2,
-        which does not tell whether it is whole. Raises SettingsError for records whose default
-        method isn't installed."""
+        which does not tell whether it is whole, and of users who were left out. Raises
+        SettingsError for records whose default method isn't installed."""
 
     def stored_embedder(self) -> str:
         """Return the name of the embedder whose vectors are stored; empty before the first."""

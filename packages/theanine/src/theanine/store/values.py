@@ -208,9 +208,10 @@ class ForgetReport:
         pending_again: number of other sessions that are pending again, because memories of theirs
             were erased.
         kept_repeats: whether a turn that ``kept`` names has words of what was erased.
-        verified: whether no erased text was found in any file afterwards, and no turn that ``kept``
-            names repeats it. False, for example, while an export reads an earlier state, and on a
-            server, whose files can't be read.
+        files_verified: whether no erased text was found in any file afterwards, but for that of
+            turns that ``kept`` names. False, for example, while an export reads an earlier state,
+            and on a server, whose files can't be read.
+        verified: whether ``files_verified``, and no turn that ``kept`` names repeats erased text.
         remaining: where a server may keep erased text for some time; empty for a file.
     """
 
@@ -224,6 +225,7 @@ class ForgetReport:
     kept: tuple[str, ...] = ()
     pending_again: int = 0
     kept_repeats: bool = False
+    files_verified: bool = False
     verified: bool = False
     remaining: str = ""
 

@@ -408,8 +408,12 @@ class SqlStore:
                 report, texts = self._erase(db, scope, work)
                 count_change(db, scope)
             clean = self._scrub_files(engine, texts)
-            verified = clean and not report.kept_repeats
-            return replace(report, verified=verified, remaining=self._remaining)
+            return replace(
+                report,
+                files_verified=clean,
+                verified=clean and not report.kept_repeats,
+                remaining=self._remaining,
+            )
 
         return await self._finish(run)
 
