@@ -8,9 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
+from theanine.errors import StoreError
 from theanine.store import Store
 from theanine.store.processes import process_holder
+from theanine.store.sql import integrity
+from theanine.store.sql.rows import find_scope
+from theanine.store.sql.store import SqlStore
 from theanine.store.values import JournalEntry
 from theanine.types import (
     ImportedMemory,
@@ -123,3 +128,28 @@ async def test_dangling_references_are_reported(
     faults = result.split("; ") if result else []
     for fault, begins in zip(faults, damage, strict=True):
         assert fault.startswith(begins)
+
+
+@pytest.mark.parametrize("column", integrity.JSON_COLUMNS, ids=str)
+async def test_damaged_json_is_named_and_stops_no_other_user(
+    lived: Store, store_case: StoreCase, tmp_path: Path, column: sa.Column[str]
+) -> None:
+    copy = store_case.make(tmp_path / "copy")
+    assert isinstance(copy, SqlStore)
+    await copy.open()
+    await copy.restore([item async for item in lived.export()])
+
+    def damage(db: sa.Connection) -> int:
+        owner = column.table.c.get("scope", column.table.c.get("id"))
+        which = sa.true() if owner is None else owner == find_scope(db, ANA)
+        return db.execute(column.table.update().where(which).values({column: "{"})).rowcount
+
+    damaged = await copy.write(damage)
+    result = await copy.check_integrity()
+    assert damaged or column.table.name == "erased_scope", "only that table has no rows here"
+    if damaged:
+        assert f"{column.table.name}: {damaged} with a damaged {column.name}, first: " in result
+        with pytest.raises(StoreError, match="a stored value is damaged"):
+            assert [item async for item in copy.export(ANA)]
+        assert [item async for item in copy.export(BEN)]
+    await copy.close()

@@ -111,7 +111,8 @@ def _check_store(store: str, embedder: str) -> list[Finding]:
             Finding(
                 "store",
                 f"{file or client.location}{size}, {users}",
-                f"{damage}. Restore a backup, or save what is readable with `theanine export`"
+                f"{damage}. Restore a backup, or save users who can be read with `theanine export "
+                "--user NAME`"
                 if damage
                 else "",
             ),

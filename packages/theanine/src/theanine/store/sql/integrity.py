@@ -1,6 +1,8 @@
-"""Detection of rows that refer to missing rows; the schema has no foreign keys."""
+"""Detection of rows that refer to missing rows or hold damaged JSON; no constraint tells."""
 
 from __future__ import annotations
+
+import json
 
 import sqlalchemy as sa
 
@@ -44,3 +46,47 @@ def find_dangling_references(db: sa.Connection) -> list[str]:
             row = ", ".join(f"{name} {value}" for name, value in first.items())
             faults.append(f"{table.name}: {count} with a missing {column.name}, first: {row}")
     return faults
+
+
+JSON_COLUMNS: tuple[sa.Column[str], ...] = (
+    t.scope.c.restored_versions,
+    t.session.c.metadata,
+    t.turn.c.recalled,
+    t.turn.c.notes,
+    t.turn.c.metadata,
+    t.turn.c.content,
+    t.given.c.speakers,
+    t.given.c.source_keys,
+    t.memory.c.speakers,
+    t.memory.c.metadata,
+    t.journal.c.settings,
+    t.journal.c.touches,
+    t.erased_scope.c.versions,
+)
+"""Columns that hold JSON; a turn without content has an empty text there."""
+
+
+def find_damaged_json(db: sa.Connection) -> list[str]:
+    """Return one line for each column with values that are not JSON."""
+    faults: list[str] = []
+    for column in JSON_COLUMNS:
+        keys = column.table.primary_key.columns
+        query = sa.select(*keys, column.label("json")).where(column.not_in(("", "{}", "[]")))
+        damaged = [
+            dict(row)
+            for row in db.execution_options(yield_per=1_000).execute(query).mappings()
+            if not _is_json(row["json"])
+        ]
+        if damaged:
+            row = ", ".join(f"{key.name} {damaged[0][key.name]}" for key in keys)
+            name = f"{column.table.name}: {len(damaged)}"
+            faults.append(f"{name} with a damaged {column.name}, first: {row}")
+    return faults
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

@@ -6,6 +6,7 @@ never cancelled halfway: a cancelled call is either complete or has not begun.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -194,6 +195,11 @@ class SqlStore:
             return work()
         except (exc.DBAPIError, exc.TimeoutError, OSError) as error:
             raise self._translate_error(error) from error
+        except json.JSONDecodeError as error:
+            raise StoreError(
+                f"{self.location}: a stored value is damaged ({error}); `theanine doctor` names "
+                "the row, and an export or a backup restores it"
+            ) from error
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function in a read transaction, in a worker thread."""
@@ -366,9 +372,13 @@ class SqlStore:
     """Return the schema to an earlier revision; only ``close`` may be called afterwards."""
 
     async def check_integrity(self) -> str:
-        return await self.read(
-            lambda db: "; ".join(self._find_damage(db) or integrity.find_dangling_references(db))
-        )
+        def find_damage(db: sa.Connection) -> list[str]:
+            return self._find_damage(db) or [
+                *integrity.find_dangling_references(db),
+                *integrity.find_damaged_json(db),
+            ]
+
+        return "; ".join(await self.read(find_damage))
 
     async def forget(
         self,
