@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theanine.errors import BadInput
+from theanine.fences import one_line
 from theanine_bench.teafarm.metrics import find_faults
 from theanine_bench.teafarm.questions import (
     CounterfactualQuestion,
@@ -134,7 +135,7 @@ def test_missing_or_binary_file_is_an_error(tmp_path: Path) -> None:
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(
     lambda text: any(c.isalnum() for c in text)
 )
-LINE = WORDS.map(lambda text: " ".join(text.split()).replace("<<<", "").replace(">>>", ""))
+LINE = WORDS.map(lambda text: one_line(" ".join(text.split())))  # as a sheet shows it
 NAME = st.from_regex(r"[A-Za-z]{1,5}( [A-Za-z0-9]{1,4})?", fullmatch=True)
 EVIDENCE = st.builds(EvidenceTurn, session=NAME, turn=NAME, speaker=NAME, text=LINE)
 
