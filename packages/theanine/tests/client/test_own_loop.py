@@ -649,3 +649,18 @@ def test_a_live_session_forgets_as_well(client: theanine.Client, key: str | None
     assert [turn.text for turn in live.turns()] == ["The code is 4417.", "Good night."]
     live.hear("Good morning.")
     assert "safe" not in str(live.messages())
+
+
+def test_another_process_forgets_the_user_of_a_thread(client: theanine.Client, path: str) -> None:
+    with theanine.open(path) as other:
+        here, there = (opened.user("ana").session("chat") for opened in (client, other))
+        client.user("ana").session("earlier").hear("Good day.")  # so that numbers begin anew
+        here.hear("I'm allergic to hazelnuts.")
+        here.say("Noted.")
+        assert "hazelnuts" in str(there.messages())
+        client.user("ana").forget_all()
+        here.hear("Am I allergic to hazelnuts?")
+        assert there.recall().parts == ()
+        assert [message["content"] for message in there.messages()] == [
+            "Am I allergic to hazelnuts?"
+        ]

@@ -74,3 +74,21 @@ async def test_replies_based_on_erased_memories_are_not_logged(store: Store) -> 
         ANA, session, [asked]
     )  # what a person says stands, whatever was forgotten
     assert [turn.text for turn in await store.turns(ANA)] == [asked.text] * 2
+
+
+async def test_a_scope_made_anew_has_an_epoch_of_its_own(store: Store) -> None:
+    await log(store, "a")
+    epoch = (await store.scope_version(ANA)).epoch
+    await store.forget(ANA)
+    session = await store.start_session(ANA, AT, holder=process_holder())
+    assert (await store.scope_version(ANA)).epoch != epoch
+    reply = Utterance(text=f"You said {SECRET}.", speaker="assistant", at=AT, role="assistant")
+    with pytest.raises(Stale, match="forgotten or replaced"):
+        await store.append_turns(ANA, session, [reply], epoch=epoch)
+
+
+async def test_a_reply_may_be_the_first_turn_of_a_scope(store: Store) -> None:
+    epoch = (await store.scope_version(ANA)).epoch
+    session = await store.start_session(ANA, AT, holder=process_holder())
+    reply = Utterance(text="Good day.", speaker="assistant", at=AT, role="assistant")
+    assert await store.append_turns(ANA, session, [reply], epoch=epoch)

@@ -21,7 +21,8 @@ class ScopeVersion:
 
     Attributes:
         scope_id: the store's number of the scope; 0 if the scope is unknown.
-        epoch: rises when something is erased, replaced or re-embedded, which makes caches stale.
+        epoch: rises when something is erased, replaced or re-embedded, which makes caches stale;
+            no two scopes share one, so it tells a forgotten scope from one of the same names.
         memories: highest memory number that was ever committed.
         turns: highest turn number that was ever logged.
         marks: highest mark number that was ever committed.

@@ -21,6 +21,7 @@ from theanine.store.sql.rows import (
     numbered,
     read_metadata,
     scope_params,
+    unique_epoch,
 )
 from theanine.store.values import ScopeVersion
 from theanine.types import Link, Mark, Memory, Relation, Scope
@@ -43,7 +44,7 @@ def load_scope_version(db: sa.Connection, scope: Scope) -> ScopeVersion:
         return ScopeVersion()
     return ScopeVersion(
         scope_id=row.id,
-        epoch=row.epoch,
+        epoch=unique_epoch(row.id, row.epoch),
         memories=row.next_memory - 1,
         turns=row.next_turn - 1,
         marks=row.next_mark - 1,

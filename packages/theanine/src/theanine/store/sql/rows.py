@@ -118,12 +118,20 @@ def load_scope_ids(db: sa.Connection, scope: Scope | None) -> list[int]:
     return list(db.execute(query.order_by(t.scope.c.id)).scalars())
 
 
+def unique_epoch(scope_id: int, epoch: int) -> int:
+    """Return ``ScopeVersion.epoch``: a scope made anew under forgotten names repeats none."""
+    return scope_id << 32 | epoch
+
+
 def erased_since(db: sa.Connection, scope_id: int, epoch: int | None) -> bool:
-    """Return whether anything was erased since ``ScopeVersion.epoch``; False for None."""
-    if epoch is None:
+    """Return whether anything was erased since ``ScopeVersion.epoch``.
+
+    False for None, and for the epoch of an unknown scope, which had nothing that could be erased.
+    """
+    if not epoch:
         return False
     query = sa.select(t.scope.c.epoch).where(t.scope.c.id == scope_id)
-    return db.execute(query).scalar_one() != epoch
+    return unique_epoch(scope_id, db.execute(query).scalar_one()) != epoch
 
 
 def invalidate_scope(db: sa.Connection, scope_id: int) -> None:
