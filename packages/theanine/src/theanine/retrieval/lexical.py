@@ -10,6 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log1p
 from typing import Any
 
@@ -58,6 +59,10 @@ class BM25Index:
 
     def __init__(self) -> None:
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
+        # Where the postings of terms lie in restored arrays, until they are first looked up: a
+        # query needs a few of them, and to make all would take most of the time of restoring.
+        self._unread: dict[str, tuple[int, int]] = {}
+        self._restored = (np.zeros(0, np.int32), np.zeros(0, np.int32))
         self._lengths = array("i")
         self._total_length = 0
 
@@ -66,6 +71,8 @@ class BM25Index:
 
     def state(self) -> dict[str, Any]:
         """Return all that :meth:`restore` needs."""
+        for term in [*self._unread]:
+            self._posting(term)
         postings = self._postings.values()
         return {
             "terms": list(self._postings),
@@ -77,23 +84,25 @@ class BM25Index:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over the documents of another index."""
-        documents, counts = (memoryview(state[name]).cast("B") for name in ("documents", "counts"))
-        start = 0
-        for term, stop in zip(state["terms"], (state["ends"] * 4).tolist(), strict=True):
-            self._postings[term] = (
-                array("i", documents[start:stop].tobytes()),
-                array("i", counts[start:stop].tobytes()),
-            )
-            start = stop
+        ends: list[int] = state["ends"].tolist()
+        self._unread = dict(zip(state["terms"], pairwise([0, *ends]), strict=True))
+        self._restored = (state["documents"].copy(), state["counts"].copy())  # not the whole file
         self._lengths = array("i", state["lengths"].tobytes())
         self._total_length = sum(self._lengths)
+
+    def _posting(self, term: str) -> tuple[array[int], array[int]] | None:
+        """Return the documents that contain a term, and its counts in them; None without any."""
+        if (place := self._unread.pop(term, None)) is not None:
+            documents, counts = (array("i", a[slice(*place)].tobytes()) for a in self._restored)
+            self._postings[term] = (documents, counts)
+        return self._postings.get(term)
 
     def add(self, text: str) -> int:
         """Index a document and return its number of terms."""
         counts = Counter(tokenize(text))
         number = len(self._lengths)
         for term, count in counts.items():
-            if (posting := self._postings.get(term)) is None:
+            if (posting := self._posting(term)) is None:
                 posting = self._postings[term] = (array("i"), array("i"))
             posting[0].append(number)
             posting[1].append(count)
@@ -123,10 +132,10 @@ class BM25Index:
         With a limit, those that have at most so many entries together, and at least the latest
         entries of the first one.
         """
-        indexed = [term for term in set(terms) if term in self._postings]
-        indexed.sort(key=lambda term: (len(self._postings[term][0]), term))
+        indexed = [(term, posting) for term in set(terms) if (posting := self._posting(term))]
+        indexed.sort(key=lambda entry: (len(entry[1][0]), entry[0]))
         result: list[Posting] = []
-        for documents, counts in map(self._postings.__getitem__, indexed[:MAX_TERMS]):
+        for _, (documents, counts) in indexed[:MAX_TERMS]:
             idf = self._idf(len(documents))
             if limit is not None:
                 if result and len(documents) > limit:
@@ -154,7 +163,7 @@ class BM25Index:
             return scores
         norms = self._length_norm(K1, B, self._lengths)
         for term in sorted(set(tokenize(query))):
-            if (posting := self._postings.get(term)) is None:
+            if (posting := self._posting(term)) is None:
                 continue
             documents, counts = np.array(posting[0]), np.array(posting[1], np.float32)
             idf = self._idf(len(documents))
@@ -163,12 +172,12 @@ class BM25Index:
 
     def has(self, term: str, without: frozenset[int] = frozenset()) -> bool:
         """Whether a document contains a term, besides those numbered ``without``."""
-        posting = self._postings.get(term)
+        posting = self._posting(term)
         return posting is not None and any(number not in without for number in posting[0])
 
     def idf(self, term: str) -> float:
         """Return the inverse document frequency of a term, indexed or not."""
-        posting = self._postings.get(term)
+        posting = self._posting(term)
         return self._idf(len(posting[0]) if posting else 0)
 
     def _idf(self, documents: int) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -32,14 +34,63 @@ def _centered_words(words: Sequence[str]) -> tuple[Matrix, NDArray[np.float32]]:
     return np.asarray(rows / np.maximum(norms, 1e-6), np.float32), weights
 
 
-class UnitWords:
-    """The distinct words of units that are added over time."""
+_VOCABULARY = 100_000
+"""Words of a vocabulary that no further units share: a tenth of a gigabyte."""
+
+
+class _Vocabulary:
+    """The centered vectors of words, shared by the units of many scopes; rows never change."""
 
     def __init__(self) -> None:
-        # Of each distinct word: its number, its centered vector, and its weight.
-        self._numbers: dict[str, int] = {}
+        self._rows: dict[str, int] = {}
         self._vectors: GrowingArray[np.float32] = GrowingArray(np.float32)
         self._weights: GrowingArray[np.float32] = GrowingArray(np.float32)
+        self._adding = Lock()  # clients of several threads may add words
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def vectors(self) -> Matrix:
+        return self._vectors.values
+
+    @property
+    def weights(self) -> NDArray[np.float32]:
+        return self._weights.values
+
+    def rows(self, words: Sequence[str]) -> list[int]:
+        """Return the rows of words, adding those that are new."""
+        with self._adding:
+            if new := list(dict.fromkeys(word for word in words if word not in self._rows)):
+                vectors, weights = _centered_words(new)
+                self._vectors.extend(vectors)
+                self._weights.extend(weights)
+                self._rows.update((word, row) for row, word in enumerate(new, len(self._rows)))
+            return [self._rows[word] for word in words]
+
+
+_newest = _Vocabulary()
+
+
+def _vocabulary() -> _Vocabulary:
+    """Return the vocabulary for new units; a full one lives as long as the units that share it."""
+    global _newest
+    if len(_newest) >= _VOCABULARY:
+        _newest = _Vocabulary()
+    return _newest
+
+
+class UnitWords:
+    """The distinct words of units that are added over time.
+
+    Their vectors are shared by all scopes of a process: most words of one occur in others.
+    """
+
+    def __init__(self) -> None:
+        self._vocabulary = _vocabulary()
+        # Of each distinct word: its number here, and its row in the vocabulary.
+        self._numbers: dict[str, int] = {}
+        self._rows = array("i")
         # The numbers of each unit's words, and where each unit's begin.
         self._unit_words: GrowingArray[np.int32] = GrowingArray(np.int32)
         self._starts: GrowingArray[np.int64] = GrowingArray(np.int64, [0])
@@ -50,14 +101,16 @@ class UnitWords:
         added = list(
             dict.fromkeys(word for words in units for word in words if word not in numbers)
         )
-        if added:
-            vectors, weights = _centered_words(added)
-            self._vectors.extend(vectors)
-            self._weights.extend(weights)
-            numbers.update((word, number) for number, word in enumerate(added, len(numbers)))
+        self._add(added)
         ends = len(self._unit_words) + np.cumsum([len(words) for words in units], dtype=np.int64)
         self._unit_words.extend([numbers[word] for words in units for word in words])
         self._starts.extend(ends)
+
+    def _add(self, words: Sequence[str]) -> None:
+        """Number words that are not here yet."""
+        self._rows.extend(self._vocabulary.rows(words))
+        start = len(self._numbers)
+        self._numbers.update((word, number) for number, word in enumerate(words, start))
 
     def state(self) -> dict[str, Any]:
         """Return all that :meth:`restore` needs."""
@@ -66,15 +119,16 @@ class UnitWords:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over the words of other units."""
         restore_arrays(self, state)
-        self._numbers = {word: number for number, word in enumerate(state["words"])}
+        self._add(state["words"])
 
     def vectors(self, words: Sequence[str]) -> tuple[Matrix, NDArray[np.float32]]:
         """Return the centered vectors of some words, ``(n, 256)``, and their weights, ``(n,)``."""
-        numbers = np.array([self._numbers.get(word, -1) for word in words], np.int64)
-        new = numbers < 0
+        numbers = [self._numbers.get(word, -1) for word in words]
+        new = np.array(numbers) < 0
         if new.all():
             return _centered_words(words)
-        vectors, weights = self._vectors.values[numbers], self._weights.values[numbers]
+        rows = [0 if number < 0 else self._rows[number] for number in numbers]
+        vectors, weights = self._vocabulary.vectors[rows], self._vocabulary.weights[rows]
         if unknown := [word for word in words if word not in self._numbers]:
             vectors[new], weights[new] = _centered_words(unknown)
         return vectors, weights
@@ -102,7 +156,8 @@ class UnitWords:
         distinct = np.flatnonzero(table)
         table[distinct] = np.arange(len(distinct))
         rows = table[words]
-        cosines = matrix_product(self._vectors.values.take(distinct, axis=0), vectors.T)
+        shared = np.array(self._rows)[distinct]
+        cosines = matrix_product(self._vocabulary.vectors.take(shared, axis=0), vectors.T)
         highest = np.maximum(cosines.max(axis=1), 0)[rows]
         filled = counts > 0
         means[filled] = np.add.reduceat(highest, offsets[filled]) / counts[filled]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 
@@ -145,6 +145,7 @@ def group_by_memory(rows: Iterable[sa.Row[int, int]]) -> dict[int, tuple[int, ..
 
 
 _SELECT_LINKS = sa.select(*(t.link.c[field.name] for field in fields(Link)))
+_RELATIONS = {relation.value: relation for relation in Relation}  # a tenth of the time of the enum
 _SELECT_MARKS = sa.select(*(t.mark.c[field.name] for field in fields(Mark)))
 
 
@@ -162,13 +163,19 @@ def load_links(
     query = query.where(numbered(link.newer, after, upto)).order_by(link.newer, link.older)
     if method is not None:
         query = query.where(link.method == method)
-    links: list[Link] = []
-    for row in db.execute(query).mappings():
-        values: dict[str, Any] = dict(row)
-        if values["relation"] is not None:
-            values["relation"] = Relation(values["relation"])
-        links.append(Link(**values))
-    return links
+    rows = cast("Iterable[tuple[Any, ...]]", db.execute(query))
+    return [
+        Link(
+            older=older,
+            newer=newer,
+            relation=None if relation is None else _RELATIONS[relation],
+            explanation=explanation,
+            similarity=similarity,
+            made_by=made_by,
+            prompt=prompt,
+        )
+        for older, newer, relation, explanation, similarity, made_by, prompt in rows
+    ]
 
 
 def load_marks(
