@@ -31,7 +31,14 @@ if TYPE_CHECKING:
         aopen,
         open,
     )
-    from theanine.errors import ModelError, RememberingFailed, TheanineError, UserError
+    from theanine.errors import (
+        ModelError,
+        RememberingFailed,
+        StoreUnavailable,
+        TheanineError,
+        UserError,
+        WriteUnconfirmed,
+    )
     from theanine.llm.base import ToolCall
     from theanine.llm.limits import Limits
     from theanine.llm.settings import ModelSettings
@@ -88,6 +95,7 @@ __all__ = [
     "ReplyStream",
     "Scope",
     "Session",
+    "StoreUnavailable",
     "TheanineConfig",
     "TheanineError",
     "Timeline",
@@ -98,6 +106,7 @@ __all__ = [
     "UserMemory",
     "UserSettings",
     "Utterance",
+    "WriteUnconfirmed",
     "__version__",
     "aopen",
     "open",
@@ -106,7 +115,8 @@ __all__ = [
 _HOMES = {
     "client": "AddReport AsyncClient AsyncLiveSession AsyncReplyStream AsyncUserMemory Client "
     "ImportReport LiveSession OpenOptions Remembering ReplyStream UserMemory aopen open",
-    "errors": "ModelError RememberingFailed TheanineError UserError",
+    "errors": "ModelError RememberingFailed StoreUnavailable TheanineError UserError "
+    "WriteUnconfirmed",
     "llm.base": "ToolCall",
     "llm.limits": "Limits",
     "llm.settings": "ModelSettings",

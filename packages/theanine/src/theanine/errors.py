@@ -11,6 +11,8 @@
     │   ├── NotAStore        the file isn't a store, or a newer theanine wrote it
     │   └── EmbedderMismatch the store's vectors come from another embedder
     ├── StoreError           the disk or the database failed at run time
+    │   ├── StoreUnavailable no connection, or too busy: nothing was stored, try again
+    │   ├── WriteUnconfirmed the connection was lost during a commit: it may have been stored
     │   ├── LeaseLost        another process took over remembering in this scope
     │   └── Stale            something was forgotten while a text was made from it
     ├── ModelError           the language model or the embedder failed at run time
@@ -84,6 +86,21 @@ class EmbedderMismatch(UserError):
 
 class StoreError(TheanineError):
     """The disk or the database failed at run time: full, read-only, locked or damaged."""
+
+
+class StoreUnavailable(StoreError):
+    """The database can't be reached or is too busy, even after some tries; nothing was stored.
+
+    The same call may succeed later, with nothing changed. A service answers with 503.
+    """
+
+
+class WriteUnconfirmed(StoreError):
+    """The connection was lost during a commit, so the write may or may not have been stored.
+
+    Repeating the call is safe for turns with ids (``hear(…, id=…)``), for transcripts and exports:
+    what was stored is not stored again. For the rest, read what is stored first.
+    """
 
 
 class LeaseLost(StoreError):

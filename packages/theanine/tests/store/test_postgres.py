@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
+from sqlalchemy import make_url
 
 import theanine
 from support.postgres import MISSING, database_url
 from support.running import Terminal
-from theanine.errors import NotAStore, SettingsError, StoreError
+from theanine.errors import NotAStore, SettingsError, StoreError, StoreUnavailable
 from theanine.store import open_store
 from theanine.store.postgres import PostgresStore
 
@@ -35,11 +37,40 @@ def test_a_url_that_cannot_be_used_is_told(location: str) -> None:
         open_store(location)
 
 
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("pool_size=0", "pool_size .* whole number, at least 1"),
+        ("pool_timeout=soon", "pool_timeout .* whole number, at least 1"),
+        ("statement_timeout=-1", "statement_timeout .* whole number, at least 0"),
+        ("pool_size=1&pool_size=2", "pool_size"),
+        ("pol_size=3", "pol_size"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(url: str, query: str, message: str) -> None:
+    separator = "&" if "?" in url else "?"
+    with pytest.raises(SettingsError, match=message), theanine.open(f"{url}{separator}{query}"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"database": "nowhere"}, "no such database"), ({"username": "nobody"}, "refuses this user")],
+)
+def test_a_refused_connection_says_what_to_do(
+    url: str, change: dict[str, Any], message: str
+) -> None:
+    location = make_url(url).set(**change).render_as_string(hide_password=False)
+    with pytest.raises(StoreError, match=message) as raised, theanine.open(location):
+        pass
+    assert not isinstance(raised.value, StoreUnavailable)
+
+
 def test_no_password_is_shown() -> None:
     store = PostgresStore("postgres://ana:secret-word@127.0.0.1:1/memory")
     assert "secret-word" not in store.location
     with (
-        pytest.raises(StoreError, match="can't be reached") as raised,
+        pytest.raises(StoreUnavailable, match="can't be reached") as raised,
         theanine.open("postgres://ana:secret-word@127.0.0.1:1/memory"),
     ):
         pass

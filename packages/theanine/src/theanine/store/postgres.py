@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import random
+import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from hashlib import blake2b
-from typing import Any
+from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc, pool
 
-from theanine.errors import NotAStore, SettingsError, StoreError
+from theanine.errors import (
+    NotAStore,
+    SettingsError,
+    StoreError,
+    StoreUnavailable,
+    WriteUnconfirmed,
+)
+from theanine.store import sqlstates
 from theanine.store.sql import schema as t
 from theanine.store.sql import upgrade
 from theanine.store.sql.store import SqlStore
 from theanine.types import Scope
 
-_POOL = 8  # connections that one client keeps, and waits for one of
-_CONNECT_TIMEOUT = 10  # seconds
+T = TypeVar("T")
+
+_SETTINGS = {"pool_size": 8, "pool_timeout": 10, "statement_timeout": 0}
+"""What the URL's query may set beside libpq's own parameters, with the defaults."""
+_CONNECTION = {  # libpq's; so that a server that vanished is noticed within a minute
+    "application_name": "theanine",
+    "connect_timeout": "10",  # seconds
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "60000",  # milliseconds
+}
 _LOCK_TIMEOUT = 30_000  # milliseconds that a writer waits for another one of the same scope
 _IDLE_TIMEOUT = 60_000  # milliseconds after which the server ends a transaction that does nothing
+_PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
+"""Seconds before each further try of a transaction, at most; half of it at least."""
+_PATIENCE = 10.0  # seconds after which no further try begins
 _ALL = 0x746865616E696E65
 """Key of the advisory lock that whoever writes holds: shared for one scope, alone for several."""
 
@@ -29,7 +51,8 @@ class PostgresStore(SqlStore):
 
     Writers of one scope wait for each other, those of different scopes don't. Every call is one
     transaction, on a connection that goes back to the pool; it works through PgBouncer in
-    transaction mode.
+    transaction mode. A transaction that fails because the connection was lost or others were in
+    the way is repeated a few times, but never one that may be stored already.
     """
 
     def __init__(self, location: str) -> None:
@@ -45,18 +68,24 @@ class PostgresStore(SqlStore):
             )
         shown = url.set(drivername="postgresql").render_as_string(hide_password=True)
         super().__init__(shown)
-        self._url = url
+        settings = {name: _read_number(url, name, default) for name, default in _SETTINGS.items()}
+        self._pool_size = settings["pool_size"]
+        self._pool_timeout = settings["pool_timeout"]
+        self._statement_timeout = settings["statement_timeout"]
+        self._url = url.difference_update_query(_SETTINGS)
 
     def _connect(self) -> sa.Engine:
+        # Prepared statements don't live in PgBouncer's transaction mode.
+        parameters: dict[str, object] = {"prepare_threshold": None}
+        parameters |= {name: _CONNECTION[name] for name in _CONNECTION.keys() - self._url.query}
         try:
             engine = sa.create_engine(
                 self._url,
                 poolclass=pool.QueuePool,
-                pool_size=_POOL,
+                pool_size=self._pool_size,
+                pool_timeout=self._pool_timeout,
                 max_overflow=0,
-                pool_pre_ping=True,  # the server may have been restarted
-                # Prepared statements don't live in PgBouncer's transaction mode.
-                connect_args={"prepare_threshold": None, "connect_timeout": _CONNECT_TIMEOUT},
+                connect_args=parameters,
             )
         except ModuleNotFoundError as error:
             raise SettingsError(
@@ -65,14 +94,16 @@ class PostgresStore(SqlStore):
         try:
             with engine.begin() as db:
                 self._migrate(db)
-        except BaseException:
+        except BaseException as error:
             engine.dispose()
+            if isinstance(error, exc.ProgrammingError) and "connection option" in str(error.orig):
+                raise SettingsError(f"the store's URL can't be used: {error.orig}") from error
             raise
         return engine
 
     def _migrate(self, db: sa.Connection) -> None:
         """Create or migrate the schema; processes that open it at once wait for each other."""
-        _lock(db, _ALL)
+        db.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.cast(_ALL, sa.BigInteger))))
         if upgrade.load_revision(db) is None and (tables := sa.inspect(db).get_table_names()):
             raise NotAStore(
                 f"{self.location} holds another application's tables, such as {min(tables)}; name "
@@ -84,40 +115,76 @@ class PostgresStore(SqlStore):
 
     @contextmanager
     def _read_transaction(self, engine: sa.Engine) -> Generator[sa.Connection]:
-        with engine.connect() as db:
-            db.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        with engine.connect().execution_options(**options) as db:
+            if limits := self._set_limits():
+                db.exec_driver_sql(limits)
             yield db
 
     @contextmanager
     def _write_transaction(
         self, engine: sa.Engine, durable: bool = True, scope: Scope | None = None
     ) -> Generator[sa.Connection]:
+        begin = self._set_limits(lock=_LOCK_TIMEOUT, idle_in_transaction_session=_IDLE_TIMEOUT)
+        if not durable:
+            begin += "SET LOCAL synchronous_commit = off;"
+        if scope is None:
+            begin += f"SELECT pg_advisory_xact_lock({_ALL})"
+        else:
+            begin += f"SELECT pg_advisory_xact_lock_shared({_ALL});"
+            begin += f"SELECT pg_advisory_xact_lock({_scope_key(scope)})"
         with engine.begin() as db:
-            db.exec_driver_sql(
-                f"SET LOCAL lock_timeout = {_LOCK_TIMEOUT}; "
-                f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_TIMEOUT}"
-            )
-            if not durable:
-                db.exec_driver_sql("SET LOCAL synchronous_commit = off")
-            if scope is None:
-                _lock(db, _ALL)
-            else:
-                _lock(db, _ALL, shared=True)
-                _lock(db, _scope_key(scope))
+            db.exec_driver_sql(begin)
             yield db
+
+    def _set_limits(self, **timeouts: int) -> str:
+        """Return statements that limit a transaction's waits, in milliseconds."""
+        if self._statement_timeout:
+            timeouts["statement"] = self._statement_timeout * 1000
+        return "".join(f"SET LOCAL {name}_timeout = {value};" for name, value in timeouts.items())
+
+    # repeating
+
+    def _call_reading(self, engine: sa.Engine, work: Callable[[sa.Connection], T]) -> T:
+        return _repeat(lambda: super(PostgresStore, self)._call_reading(engine, work))
+
+    def _call_writing(
+        self,
+        engine: sa.Engine,
+        work: Callable[[sa.Connection], T],
+        scope: Scope | None = None,
+        durable: bool = True,
+    ) -> T:
+        def attempt() -> T:
+            worked = False
+            try:
+                with self._write_transaction(engine, durable, scope) as db:
+                    result = work(db)
+                    worked = True
+                return result
+            except exc.DBAPIError as error:
+                if worked and sqlstates.may_be_committed(error):
+                    raise WriteUnconfirmed(
+                        f"{self.location}: the connection was lost during a commit, so this may "
+                        "or may not be stored; repeating it is safe for turns with ids, "
+                        "transcripts and exports. For the rest, look first"
+                    ) from error
+                raise
+
+        return _repeat(attempt)
 
     def _translate_error(self, error: Exception) -> Exception:
         if isinstance(error, exc.TimeoutError):
-            return StoreError(
-                f"{self.location}: all {_POOL} connections of this client are in use; try again"
+            return StoreUnavailable(
+                f"{self.location}: all {self._pool_size} connections of this client were in use "
+                f"for {self._pool_timeout} s; try again, or raise pool_size in the URL"
             )
-        cause: Any = getattr(error, "orig", error)
-        state = str(getattr(cause, "sqlstate", None) or "")
+        cause = getattr(error, "orig", None) or error
         message = str(cause).strip().splitlines()[0] if str(cause).strip() else repr(cause)
-        advice = next((text for start, text in _ADVICE.items() if state.startswith(start)), "")
-        if not state:
-            advice = "the server can't be reached; check that it runs, and the URL"
-        return StoreError(f"{self.location}: {advice or 'database error'} ({message})")
+        state = sqlstates.find_sqlstate(error)
+        kind = StoreUnavailable if sqlstates.is_passing(state) else StoreError
+        advice = sqlstates.find_advice(state) or "database error"
+        return kind(f"{self.location}: {advice} ({message})")
 
     def _find_damage(self, db: sa.Connection) -> list[str]:
         return []
@@ -142,26 +209,29 @@ class PostgresStore(SqlStore):
         pass
 
 
-_ADVICE = {
-    "08": "the connection was lost; try again",
-    "28": "the server refuses this user; check the name, the password and pg_hba.conf",
-    "3D": "there is no such database; create it first",
-    "42501": "this user lacks a right on the tables; grant it, or use the owner's account",
-    "53100": "the disk is full; free some space, then try again",
-    "53": "the server lacks connections or memory; try again later",
-    "55P03": "another writer of this user was not done in 30 s; try again",
-    "57": "the server is shutting down or starting; try again",
-    "25006": "the server is read-only, such as a replica; name the primary",
-}
+def _repeat(attempt: Callable[[], T]) -> T:
+    """Call a function again, a few times, while its errors are of those that pass in seconds."""
+    deadline = time.monotonic() + _PATIENCE
+    for tries, pause in enumerate(_PAUSES, 1):
+        try:
+            return attempt()
+        except exc.DBAPIError as error:
+            if time.monotonic() > deadline or not sqlstates.is_worth_repeating(error, tries):
+                raise
+        time.sleep(pause * random.uniform(0.5, 1))
+    return attempt()
+
+
+def _read_number(url: sa.URL, name: str, default: int) -> int:
+    """Return a setting of the URL's query. Raises SettingsError for what is no number."""
+    value = url.query.get(name, str(default))
+    least = 0 if name == "statement_timeout" else 1
+    if isinstance(value, str) and value.isdecimal() and int(value) >= least:
+        return int(value)
+    raise SettingsError(f"{name} in the store's URL must be a whole number, at least {least}")
 
 
 def _scope_key(scope: Scope) -> int:
     """Return the key of a scope's advisory lock: two scopes may share one, and then wait."""
     names = "\0".join((scope.tenant, scope.agent, scope.user)).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(names, digest_size=8).digest(), "big", signed=True)
-
-
-def _lock(db: sa.Connection, key: int, *, shared: bool = False) -> None:
-    """Wait for an advisory lock, which the end of the transaction releases."""
-    take = sa.func.pg_advisory_xact_lock_shared if shared else sa.func.pg_advisory_xact_lock
-    db.execute(sa.select(take(sa.cast(key, sa.BigInteger))))

@@ -138,6 +138,26 @@ class SqlStore:
         """
         raise NotImplementedError
 
+    def _call_reading(self, engine: sa.Engine, work: Callable[[sa.Connection], T]) -> T:
+        """Call a function in a read transaction; an adapter may repeat both."""
+        with self._read_transaction(engine) as db:
+            return work(db)
+
+    def _call_writing(
+        self,
+        engine: sa.Engine,
+        work: Callable[[sa.Connection], T],
+        scope: Scope | None = None,
+        durable: bool = True,
+    ) -> T:
+        """Call a function in a write transaction; an adapter may repeat both.
+
+        What is committed is never done twice, except for functions that count no change of the
+        scope: for these, twice must be the same as once.
+        """
+        with self._write_transaction(engine, durable, scope) as db:
+            return work(db)
+
     def _translate_error(self, error: Exception) -> Exception:
         """Return the library's error for a database or file error."""
         raise NotImplementedError
@@ -206,8 +226,7 @@ class SqlStore:
         engine = self.engine
 
         def run() -> T:
-            with self._read_transaction(engine) as db:
-                return work(db, *args, **kwargs)
+            return self._call_reading(engine, lambda db: work(db, *args, **kwargs))
 
         return await anyio.to_thread.run_sync(self._run, run)
 
@@ -224,8 +243,7 @@ class SqlStore:
         scope = next((value for value in args[:1] if isinstance(value, Scope)), None)
 
         def run() -> T:
-            with self._write_transaction(engine, durable, scope) as db:
-                return work(db, *args, **kwargs)
+            return self._call_writing(engine, lambda db: work(db, *args, **kwargs), scope, durable)
 
         return await self._finish(run)
 
@@ -413,10 +431,13 @@ class SqlStore:
     ) -> ForgetReport:
         engine = self.engine
 
+        def erase_and_count(db: sa.Connection) -> erase.Erased:
+            erased = self._erase(db, scope, work)
+            count_change(db, scope)
+            return erased
+
         def run() -> ForgetReport:  # one thread, so that a cancelled call still scrubs the files
-            with self._write_transaction(engine, scope=scope) as db:
-                report, texts = self._erase(db, scope, work)
-                count_change(db, scope)
+            report, texts = self._call_writing(engine, erase_and_count, scope)
             clean = self._scrub_files(engine, texts)
             return replace(
                 report,
