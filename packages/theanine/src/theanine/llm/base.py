@@ -160,6 +160,18 @@ class Closable(Protocol):
 
 
 @runtime_checkable
+class BoundedModel(Protocol):
+    """A chat model that knows how long a reply can be."""
+
+    def max_output(self, options: RequestOptions) -> int | None:
+        """Return the maximum tokens of a reply, those of its reasoning included.
+
+        None if there is no maximum.
+        """
+        ...
+
+
+@runtime_checkable
 class PricedModel(Protocol):
     """A chat model whose price is known before a call."""
 

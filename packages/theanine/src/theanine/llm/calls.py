@@ -5,23 +5,31 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict, dataclass, replace
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from theanine.cancellation import finish
-from theanine.errors import ModelError
-from theanine.llm.base import DEFAULT_REQUEST, Message, RawReply, RequestOptions
-from theanine.llm.bounds import CHARACTERS_PER_TOKEN
+from theanine.errors import BudgetExceeded, ModelError
+from theanine.llm.base import (
+    DEFAULT_REQUEST,
+    BoundedModel,
+    Message,
+    PricedModel,
+    RawReply,
+    RequestOptions,
+)
+from theanine.llm.bounds import CHARACTERS_PER_TOKEN, ReplyBounds
+from theanine.llm.budgets import Grant, PlannedCall
 from theanine.llm.limits import Limits
 from theanine.llm.parsing import CUT_OFF, FINISH_ERRORS, TOO_LONG
 from theanine.llm.prompt import PromptTemplate
 from theanine.llm.retry import call_with_retries
-from theanine.llm.schema import schema_of
+from theanine.llm.schema import schema_of, schema_prompt
 from theanine.store.values import JournalEntry
 from theanine.tokenizer import count_tokens, sanitize
 from theanine.types import Scope, Usage
@@ -45,6 +53,7 @@ class ModelRequest:
         prompt: messages, schema and options as JSON: all that the reply depends on, as journalled.
         options: those, with the bounds of the reply, which are not in the key.
         max_characters: maximum characters of the reply's text; the rest is cut off.
+        grant: what the call may use of the budgets.
     """
 
     key: str
@@ -56,6 +65,7 @@ class ModelRequest:
     max_characters: int
     source_sessions: tuple[int, ...]
     epoch: int
+    grant: Grant = field(default_factory=Grant)
 
     @property
     def max_journalled(self) -> int:
@@ -116,10 +126,8 @@ class JournalledCalls:
         model = self._chat.model
         hashed = _json([step.name, step.version, model.name, dict(model.settings), prompt])
         key = hashlib.sha256(hashed.encode()).hexdigest()
-        bounds = options.bounds or step.bounds
-        options = replace(options, bounds=bounds)
-        tokens = options.max_tokens or model.settings.get("max_tokens") or bounds.tokens
-        most = max(tokens * CHARACTERS_PER_TOKEN, _MIN_CHARACTERS)
+        options = replace(options, bounds=options.bounds or step.bounds)
+        most = max(self._max_reply_tokens(options) * CHARACTERS_PER_TOKEN, _MIN_CHARACTERS)
         return ModelRequest(
             key, step, messages, schema, prompt, options, most, source_sessions, epoch
         )
@@ -147,23 +155,57 @@ class JournalledCalls:
     async def _send(self, request: ModelRequest, limits: Limits | None = None) -> JournalEntry:
         """Call the model within budgets and retries."""
         chat = self._chat
-        async with self._reserved(request):
-            return await call_with_retries(
-                partial(self._call, request),
+        limits = limits or chat.limits
+        async with self._reserved(request, limits) as granted:
+            entry = await call_with_retries(
+                partial(self._call, granted),
                 self._label(request),
-                limits=limits or chat.limits,
+                limits=limits,
                 limiter=chat.limiter,
                 rng=chat.rng,
                 on_failure=partial(self._record_failure, request),
             )
+        if granted.grant.shortened and entry.error == CUT_OFF:
+            error = f"its reply was cut off after {granted.grant.max_tokens} tokens by a budget"
+            await finish(chat.store.reject_journal_entries(self._scope, [request.key], error))
+            raise BudgetExceeded(
+                f"{self._label(request)}: {error}. Raise the budgets of Limits and run again to "
+                "resume"
+            )
+        return entry
 
     def _label(self, request: ModelRequest) -> str:
         return f"{self.model} (step {request.step.label})"
 
-    def _reserved(self, request: ModelRequest) -> AbstractAsyncContextManager[None]:
-        limits = self._chat.cost_limits
-        tokens = count_input(request) if limits.needs_tokens else 0
-        return limits.reserve(self._scope, self._session, tokens, self._label(request))
+    @asynccontextmanager
+    async def _reserved(
+        self, request: ModelRequest, limits: Limits
+    ) -> AsyncGenerator[ModelRequest]:
+        """Reserve what the request may use of the budgets, and return it with bounds to match."""
+        budgets, model = self._chat.cost_limits, self._chat.model
+        if not budgets.needs_tokens:
+            yield request
+            return
+        reply_tokens = self._max_reply_tokens(request.options)
+        if isinstance(model, BoundedModel):
+            reply_tokens = model.max_output(request.options) or reply_tokens
+        call = PlannedCall(
+            scope=self._scope,
+            session=self._session,
+            label=self._label(request),
+            prompt_tokens=count_input(request),
+            reply_tokens=reply_tokens,
+            price=model.price if isinstance(model, PricedModel) else _unknown_price,
+        )
+        async with budgets.reserve(call, limits.patience) as grant:
+            options = request.options
+            if grant.max_tokens is not None:
+                options = replace(options, max_tokens=grant.max_tokens)
+            yield replace(request, options=options, grant=grant)
+
+    def _max_reply_tokens(self, options: RequestOptions) -> int:
+        bounds = options.bounds or ReplyBounds()
+        return options.max_tokens or self._chat.model.settings.get("max_tokens") or bounds.tokens
 
     async def _call(self, request: ModelRequest) -> JournalEntry:
         started = anyio.current_time()
@@ -188,7 +230,7 @@ class JournalledCalls:
         text = _journalled_text(reply, request.options)
         if len(text) > request.max_journalled:
             text, error = text[:most], TOO_LONG
-        return await self._record(request, usage, reply=text, error=error)
+        return await self._record(request, usage, reply=text, error=error, last=True)
 
     async def _record_failure(
         self, request: ModelRequest, error: ModelError, seconds: float
@@ -197,8 +239,15 @@ class JournalledCalls:
         await self._record(request, usage, error=str(error))
 
     async def _record(
-        self, request: ModelRequest, usage: Usage, *, reply: str = "", error: str
+        self,
+        request: ModelRequest,
+        usage: Usage,
+        *,
+        reply: str = "",
+        error: str,
+        last: bool = False,
     ) -> JournalEntry:
+        """Add a call to the journal; the ``last`` one of a request ends its reservation."""
         self.usage += usage
         entry = JournalEntry(
             key=request.key,
@@ -219,8 +268,11 @@ class JournalledCalls:
             touches=request.source_sessions,
             epoch=request.epoch,
         )
+        reservation = request.grant.reservation if last else 0
         # A paid reply is stored even if this run is cancelled.
-        await finish(self._chat.store.add_journal_entry(self._scope, entry))
+        await finish(self._chat.store.add_journal_entry(self._scope, entry, reservation))
+        if last:
+            request.grant.reservation = 0
         _log.info(
             "%s: step %s input_tokens=%d output_tokens=%d seconds=%.2f%s",
             entry.model,
@@ -238,11 +290,18 @@ def _json(value: object) -> str:
 
 
 def count_input(request: ModelRequest) -> int:
-    return sum(
-        count_tokens(message.text)
-        + sum(count_tokens(_json(dict(call.arguments))) for call in message.tool_calls)
-        for message in request.messages
-    )
+    """Estimate the tokens of a prompt, with its schema and the tools that it offers."""
+    texts = [message.text for message in request.messages]
+    calls = [call for message in request.messages for call in message.tool_calls]
+    texts += [_json(dict(call.arguments)) for call in calls]
+    texts += [_json(asdict(tool)) for tool in request.options.tools]
+    if request.schema is not None:
+        texts.append(schema_prompt(request.schema))
+    return sum(map(count_tokens, texts))
+
+
+def _unknown_price(input_tokens: int, output_tokens: int) -> None:
+    """Stand in for the price of a model that has none before a call."""
 
 
 def _journalled_text(reply: RawReply, options: RequestOptions) -> str:

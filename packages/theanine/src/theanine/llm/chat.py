@@ -23,8 +23,9 @@ from theanine.llm.base import (
     RequestOptions,
 )
 from theanine.llm.bounds import ReplyBounds
+from theanine.llm.budgets import CostLimits
 from theanine.llm.conversation import Conversation
-from theanine.llm.limits import CostLimits, Limits
+from theanine.llm.limits import Limits
 from theanine.llm.parsing import CUT_OFF, InvalidReply, parse_reply
 from theanine.llm.prompt import PromptTemplate
 from theanine.store.base import Store

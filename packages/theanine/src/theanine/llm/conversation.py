@@ -106,7 +106,21 @@ class Conversation(JournalledCalls):
         What arrived before a failure, or before the consumer stopped, is journalled as failed, with
         an estimate of its tokens.
         """
-        chat, started, received = self._chat, anyio.current_time(), list[str]()
+        limits = self._reply_limits
+        borrower = object()  # one chunk may be awaited in another task than the next
+        async with self._reserved(request, limits) as granted:
+            await self._chat.limiter.acquire_on_behalf_of(borrower)
+            try:
+                async with aclosing(self._receive(granted, model, limits)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            finally:
+                self._chat.limiter.release_on_behalf_of(borrower)
+
+    async def _receive(
+        self, request: ModelRequest, model: StreamingModel, limits: Limits
+    ) -> AsyncGenerator[str | JournalEntry]:
+        started, received = anyio.current_time(), list[str]()
         pieces: AsyncGenerator[str | RawReply] | None = None
 
         async def begin() -> str | RawReply:
@@ -115,34 +129,30 @@ class Conversation(JournalledCalls):
             return await anext(pieces)
 
         entry, error = None, "the stream was broken off"
-        borrower = object()  # one chunk may be awaited in another task than the next
-        await chat.limiter.acquire_on_behalf_of(borrower)
         try:
-            async with self._reserved(request):
-                piece = await call_with_retries(
-                    begin,
-                    self._label(request),
-                    limits=self._reply_limits,
-                    limiter=anyio.CapacityLimiter(1),
-                    rng=chat.rng,
-                    on_failure=partial(self._record_failure, request),
-                )
-                assert pieces is not None
-                left = request.max_characters
-                while isinstance(piece, str):
-                    received.append(sanitize(piece)[:left])
-                    left -= len(received[-1])
-                    yield received[-1]
-                    piece = await self._next_piece(pieces, request) if left else None
-                if piece is None:
-                    piece = self._cut_off(request, "".join(received))
-                seconds = anyio.current_time() - started
-                entry = await self._record_reply(request, piece, seconds)
+            piece = await call_with_retries(
+                begin,
+                self._label(request),
+                limits=limits,
+                limiter=anyio.CapacityLimiter(1),
+                rng=self._chat.rng,
+                on_failure=partial(self._record_failure, request),
+            )
+            assert pieces is not None
+            left = request.max_characters
+            while isinstance(piece, str):
+                received.append(sanitize(piece)[:left])
+                left -= len(received[-1])
+                yield received[-1]
+                piece = await self._next_piece(pieces, request) if left else None
+            if piece is None:
+                piece = self._cut_off(request, "".join(received))
+            seconds = anyio.current_time() - started
+            entry = await self._record_reply(request, piece, seconds)
         except ModelError as failure:
             error = str(failure)
             raise
         finally:
-            chat.limiter.release_on_behalf_of(borrower)
             seconds = anyio.current_time() - started
             unrecorded = "" if entry is not None else "".join(received)
             await finish(self._break_off(request, pieces, unrecorded, seconds, error))
@@ -161,7 +171,7 @@ class Conversation(JournalledCalls):
             await pieces.aclose()
         if received:
             usage = self._estimated_usage(request, received, seconds)
-            await self._record(request, usage, reply=received, error=error)
+            await self._record(request, usage, reply=received, error=error, last=True)
 
     async def _next_piece(
         self, pieces: AsyncGenerator[str | RawReply], request: ModelRequest

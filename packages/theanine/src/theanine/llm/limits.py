@@ -1,20 +1,10 @@
-"""Limits on model calls, and the check that keeps calls within the budgets."""
+"""Limits on model calls."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from theanine.deprecation import renamed_fields
-from theanine.errors import BudgetExceeded, SettingsError
-from theanine.types import Scope, Usage
-
-if TYPE_CHECKING:
-    from theanine.store.base import Store
-    from theanine.store.values import CostLine
 
 
 @renamed_fields(
@@ -24,9 +14,13 @@ if TYPE_CHECKING:
 class Limits:
     """Retry, concurrency and cost limits for model calls. A budget of None is unlimited.
 
-    Budgets are checked before a call: the usage so far, of all processes, plus the estimated tokens
-    of the prompts in flight and of the next one must fit. Replies count once they have arrived, so
-    the last ones can exceed a budget by their own length.
+    Budgets of a session and of a scope hold over all processes that set them. Before a call, the
+    usage so far, what calls under way may still use, and the estimated tokens of the prompt with
+    the longest reply must fit. Where only calls under way are in the way, it waits for them; where
+    the longest reply doesn't fit, the reply is bounded by what is left, and one that is cut off by
+    that is BudgetExceeded. A budget can be exceeded by as much as a provider counts more tokens
+    than the bundled tokenizer or ignores the bound, and a cost budget by a call whose price is only
+    known afterwards.
 
     Attributes:
         concurrency: calls in flight at once, over all scopes.
@@ -80,91 +74,3 @@ class Limits:
         """The limits of a call during a recall."""
         patience = min(self.patience, self.recall_patience)
         return replace(self, retries=self.recall_retries, patience=patience)
-
-
-class CostLimits:
-    """Refuses calls that would exceed a budget, counting what other processes used as well."""
-
-    def __init__(self, limits: Limits, store: Store) -> None:
-        self._limits = limits
-        self._store = store
-        self._in_flight: Counter[tuple[Scope, int | None]] = Counter()
-        self.needs_tokens = _any_set(
-            limits.tokens_per_call, limits.tokens_per_session, limits.tokens_per_scope
-        )
-        """Whether any budget depends on the length of prompts."""
-        self._needs_history = _any_set(
-            limits.tokens_per_session,
-            limits.tokens_per_scope,
-            limits.cost_per_session,
-            limits.cost_per_scope,
-        )
-
-    @asynccontextmanager
-    async def reserve(
-        self, scope: Scope, session: int | None, tokens: int, label: str
-    ) -> AsyncGenerator[None]:
-        """Reserve the tokens of a prompt for the duration of its call.
-
-        Args:
-            label: model and step, for error messages.
-
-        Raises:
-            BudgetExceeded: the call would exceed a budget.
-            SettingsError: a cost budget is set, but the price of the model is unknown.
-        """
-        self._in_flight[scope, session] += tokens
-        try:
-            await self._check(scope, session, tokens, label)
-            yield
-        finally:
-            self._in_flight[scope, session] -= tokens
-
-    async def _check(self, scope: Scope, session: int | None, tokens: int, label: str) -> None:
-        limits = self._limits
-        _check_tokens("tokens_per_call", tokens, limits.tokens_per_call, label)
-        if not self._needs_history:
-            return
-        lines = await self._store.costs(scope)
-        pending = sum(n for (each, _), n in self._in_flight.items() if each == scope)
-        _check_tokens("tokens_per_scope", _tokens(lines) + pending, limits.tokens_per_scope, label)
-        _check_cost("cost_per_scope", lines, limits.cost_per_scope, label)
-        if session is None:
-            return
-        lines = [line for line in lines if line.session == session]
-        used = _tokens(lines) + self._in_flight[scope, session]
-        _check_tokens("tokens_per_session", used, limits.tokens_per_session, label)
-        _check_cost("cost_per_session", lines, limits.cost_per_session, label)
-
-
-def _any_set(*limits: float | None) -> bool:
-    return any(limit is not None for limit in limits)
-
-
-def _tokens(lines: Sequence[CostLine]) -> int:
-    return sum(line.input_tokens + line.output_tokens for line in lines)
-
-
-def _check_tokens(name: str, used: int, limit: int | None, label: str) -> None:
-    if limit is not None and used > limit:
-        raise BudgetExceeded(
-            f"{label} was not called: it would bring {name} to about {used:,} of {limit:,} tokens. "
-            f"Raise {name} and run again to resume"
-        )
-
-
-def _check_cost(name: str, lines: Sequence[CostLine], limit: float | None, label: str) -> None:
-    if limit is None:
-        return
-    unpriced = sorted({line.model for line in lines if line.cost is None and _tokens([line])})
-    if unpriced:
-        raise SettingsError(
-            f"{name} can't be enforced: the price of {', '.join(unpriced)} is unknown. "
-            "Set a token budget instead"
-        )
-    cost = sum(lines, Usage()).cost or 0.0
-    if cost >= limit:
-        raise BudgetExceeded(
-            f"{label} was not called: {name} is used up, ${cost:.4f} of ${limit:.4f}. "
-            f"Raise {name} and run again to resume"
-        )

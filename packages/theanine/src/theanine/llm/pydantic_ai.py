@@ -44,7 +44,7 @@ from theanine.llm.provider import (
     redact_secrets,
     translate_errors,
 )
-from theanine.llm.schema import schema_hint
+from theanine.llm.schema import schema_prompt
 from theanine.llm.settings import ModelSettings
 
 REASONING_TOKENS = 16_000
@@ -155,10 +155,11 @@ class PydanticAIChatModel:
             response = await self._request(messages, schemas, options)
             spent = response.usage
             bounded = options.bounds and not (options.max_tokens or self._max_tokens)
-            if bounded and not self._reasons and _only_reasoned(response):
+            if not self._reasons and _only_reasoned(response):
                 self._reasons = True
-                response = await self._request(messages, schemas, options)
-                response.usage += spent
+                if bounded:
+                    response = await self._request(messages, schemas, options)
+                    response.usage += spent
             return _raw_reply(response)
 
     async def _request(
@@ -224,12 +225,16 @@ class PydanticAIChatModel:
             settings["temperature"] = options.temperature
         if options.stop:
             settings["stop_sequences"] = [*options.stop]
-        tokens = options.max_tokens or self._max_tokens
-        if not tokens and options.bounds:
-            tokens = options.bounds.tokens + (REASONING_TOKENS if self._reasons else 0)
-        if tokens:
+        if tokens := self.max_output(options):
             settings["max_tokens"] = tokens
         return settings
+
+    def max_output(self, options: RequestOptions) -> int | None:
+        """Return the maximum tokens of a reply, with those of its reasoning as far as is known."""
+        tokens = options.max_tokens or self._max_tokens
+        if tokens or options.bounds is None:
+            return tokens
+        return options.bounds.tokens + (REASONING_TOKENS if self._reasons else 0)
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
         """Return the price of so many tokens in US dollars; None if it is unknown."""
@@ -252,8 +257,7 @@ class PydanticAIChatModel:
 
 def _append_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> Sequence[Message]:
     first, *rest = messages
-    text = f"{first.text}\n\nAnswer with one JSON object, nothing else:\n{schema_hint(schema)}"
-    return [Message(first.role, text), *rest]
+    return [Message(first.role, f"{first.text}\n\n{schema_prompt(schema)}"), *rest]
 
 
 def _may_reason(model_name: str) -> bool:

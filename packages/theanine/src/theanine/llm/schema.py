@@ -46,6 +46,11 @@ def schema_hint(schema: Mapping[str, Any]) -> str:
     return _abbreviate(schema, schema.get("$defs", {}))
 
 
+def schema_prompt(schema: Mapping[str, Any]) -> str:
+    """Return what asks for a reply of this schema, to follow a prompt."""
+    return f"Answer with one JSON object, nothing else:\n{schema_hint(schema)}"
+
+
 def _abbreviate(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     if "$ref" in schema:
         return _abbreviate(definitions[schema["$ref"].rpartition("/")[2]], definitions)

@@ -14,8 +14,10 @@ from theanine.store.values import (
     Listing,
     Logged,
     Pending,
+    Reservation,
     Restored,
     ScopeVersion,
+    Spending,
     UserSettings,
 )
 from theanine.types import (
@@ -444,8 +446,10 @@ class Store(Protocol):
         """Return the usable entry with this key, if the call was made before."""
         ...
 
-    async def add_journal_entry(self, scope: Scope, entry: JournalEntry) -> None:
-        """Add a call, durably.
+    async def add_journal_entry(
+        self, scope: Scope, entry: JournalEntry, reservation: int = 0
+    ) -> None:
+        """Add a call, durably, and release the reservation with this number.
 
         Does nothing if its session or scope was forgotten meanwhile. If another session that its
         prompt quotes (``touches``) was forgotten, the counts are stored without the text.
@@ -462,6 +466,29 @@ class Store(Protocol):
 
     async def costs(self, scope: Scope | None = None) -> list[CostLine]:
         """Return sums of the journal by scope, session, step and model."""
+        ...
+
+    async def reserve(self, scope: Scope, reservation: Reservation, lasting: timedelta) -> int:
+        """Reserve what a call may use, for so long by the database's clock, and return a number.
+
+        It is above those of the scope's earlier reservations, or 0 for an unknown scope, whose
+        calls aren't journalled.
+        """
+        ...
+
+    async def spending(self, scope: Scope, before: int) -> Spending:
+        """Return :meth:`costs`, and the reservations with a number below ``before``.
+
+        Those that weren't renewed in time, or of a dead process, are left out.
+        """
+        ...
+
+    async def renew_reservation(self, scope: Scope, number: int, lasting: timedelta) -> None:
+        """Let a reservation last so long from now on, unless it was released."""
+        ...
+
+    async def release_reservation(self, scope: Scope, number: int) -> None:
+        """Release a reservation without a journal entry, if it is still there."""
         ...
 
     # maintenance

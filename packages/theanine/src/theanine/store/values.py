@@ -196,6 +196,31 @@ class CostLine(Usage):
     model: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """What a model call may use of the budgets until it is in the journal.
+
+    Attributes:
+        session: the session that is being remembered; None for calls made for a reply.
+        holder: the process that makes the call; see ``store.processes``.
+        tokens: maximum tokens of prompt and reply.
+        cost: maximum US dollars; 0 if the price is unknown before the call.
+    """
+
+    session: int | None
+    holder: str
+    tokens: int
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What model calls of a scope used, and what calls under way may still use."""
+
+    costs: tuple[CostLine, ...] = ()
+    reserved: tuple[Reservation, ...] = ()
+
+
 @renamed_fields(anew="pending_again")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetReport:

@@ -11,6 +11,7 @@ from theanine.store.sql import schema as t
 _REFERENCES: tuple[tuple[sa.Column[int], sa.Table], ...] = (
     (t.session.c.scope, t.scope),
     (t.journal.c.scope, t.scope),
+    (t.reservation.c.scope, t.scope),
     (t.turn.c.session, t.session),
     (t.given.c.session, t.session),
     (t.remembering.c.session, t.session),

@@ -61,15 +61,17 @@ def find_entry(db: sa.Connection, scope: Scope, key: str) -> JournalEntry | None
     return JournalEntry(**values)
 
 
-def add_entry(db: sa.Connection, scope: Scope, entry: JournalEntry) -> None:
+def add_entry(db: sa.Connection, scope: Scope, entry: JournalEntry, reservation: int = 0) -> None:
     """Insert an entry, unless its scope or session was forgotten while the model answered.
 
-    If a session that its prompt quotes is gone, or anything was erased since the prompt was made,
-    only the accounting is kept, without text.
+    The reservation with this number is released. If a session that its prompt quotes is gone, or
+    anything was erased since the prompt was made, only the accounting is kept, without text.
     """
     scope_id = find_scope(db, scope)
     if not scope_id:
         return
+    r = t.reservation.c
+    db.execute(t.reservation.delete().where(r.scope == scope_id, r.number == reservation))
     sessions = _load_existing_sessions(db, scope_id, entry)
     if entry.session is not None and entry.session not in sessions:
         return

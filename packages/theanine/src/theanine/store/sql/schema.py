@@ -64,6 +64,17 @@ holder = _table(
     sa.Column("until", sa.BigInteger, nullable=False),
 )
 
+reservation = _table(
+    "reservation",  # what model calls under way may use of a budget
+    _key("scope"),
+    _key("number", sa.BigInteger()),
+    sa.Column("session", sa.Integer),
+    sa.Column("holder", _TEXT, nullable=False),
+    sa.Column("tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost", sa.Float, nullable=False),
+    sa.Column("until", sa.BigInteger, nullable=False),
+)
+
 session = _table(
     "session",
     _key("scope"),

@@ -36,6 +36,7 @@ from theanine.store.sql import (
     listing,
     method_data,
     remembering,
+    reservations,
     threads,
     turns,
     upgrade,
@@ -383,6 +384,10 @@ class SqlStore:
     reject_journal_entries = _changing(journal.reject_entries)
     retire_journal_entry = _changing(journal.retire_entry)
     costs = _reading(journal.sum_costs)
+    spending = _reading(reservations.load_spending)
+    reserve = _writing(reservations.reserve)
+    renew_reservation = _writing(reservations.renew_reservation)
+    release_reservation = _writing(reservations.release_reservation)
 
     # maintenance
 
