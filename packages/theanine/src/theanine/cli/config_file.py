@@ -67,7 +67,7 @@ def read_config() -> dict[str, Any]:
         content = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: also of a huge number
         raise SettingsError(f"{path}: can't be read ({error}); correct or delete it") from None
     profiles = content.get("profile", {})
     if not isinstance(profiles, dict):
@@ -79,9 +79,22 @@ def read_config() -> dict[str, Any]:
             raise SettingsError(f"{where}: write it as a table, [profile.{profile}]")
         for name, value in cast("dict[str, Any]", values).items():
             check_name(name, where)
-            if not isinstance(value, str | int | float) or isinstance(value, bool):
-                raise SettingsError(f"{where}, {name}: write a text or a number")
+            _check_value(value, SETTINGS[name], f"{where}, {name}")
     return content
+
+
+def _check_value(value: object, kind: type[str] | type[int] | type[float], where: str) -> None:
+    """Raise SettingsError for what no environment variable can hold, or of another type."""
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        raise SettingsError(f"{where}: write a text or a number")
+    try:
+        text = str(value)
+        kind(text)
+    except ValueError:  # also of a number of more than 4,300 digits
+        expected = "a whole number" if kind is int else "a number"
+        raise SettingsError(f"{where}: write {expected} that can be read") from None
+    if "\0" in text:
+        raise SettingsError(f"{where}: write a text without NUL characters")
 
 
 def check_name(name: str, where: str = "") -> None:
