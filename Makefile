@@ -1,6 +1,6 @@
 # Needs a Python >= 3.11 and nothing else; uv is used where it is installed.
 .DEFAULT_GOAL := help
-.PHONY: demo test test-fast test-page test-server test-model coverage lint wheels extras bench small-model scale crash fuzz docs lock stats clean help
+.PHONY: demo test test-fast test-page test-server test-model coverage lint wheels extras bench bench-postgres small-model scale crash fuzz docs lock stats clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -18,7 +18,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 PIP_SELF := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check $(EDITABLE)
 
 help: ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s%s\n", $$1, $$2 }' Makefile
 
 demo: $(BASE) ## Remember a bundled conversation and answer from it, offline
 	@$(BIN)/theanine demo
@@ -61,6 +61,9 @@ extras: $(DEV) ## Install what the tests of the extras with own models need (1 G
 
 bench: $(DEV) ## Measure speed, size and calls beside their goals
 	$(BIN)/python benchmarks/run.py
+
+bench-postgres: $(DEV) ## Measure many users on SQLite, PostgreSQL and Citus, side by side
+	$(BIN)/python benchmarks/postgres.py
 
 small-model: $(DEV) ## Print how much of a small model's replies can be used (after `make extras`)
 	$(BIN)/python benchmarks/small_model.py

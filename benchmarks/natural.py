@@ -66,7 +66,7 @@ print(json.dumps([first, recalls, pages * resource.getpagesize()]))
 
 def natural() -> list[Figure]:
     """Measure at each size."""
-    sentences, questions = _material()
+    sentences, questions = material()
     figures: list[Figure] = []
     with TemporaryDirectory() as folder:
         path, _, _ = _imported(folder, sentences, TURNS)
@@ -96,7 +96,7 @@ def natural() -> list[Figure]:
 
 def hearing() -> list[Figure]:
     """Measure hear and recall, beyond what the disk takes to write, at ``HEARD_AT`` turns."""
-    sentences, _ = _material()
+    sentences, _ = material()
     rng = Random(2)
     both: list[float] = []
     with TemporaryDirectory() as folder:
@@ -109,7 +109,7 @@ def hearing() -> list[Figure]:
             busy = 0.0
             for _ in range(HEARD):
                 synced.append(1_000 * sync_page(file))
-                text = _turn(sentences, rng)
+                text = turn_text(sentences, rng)
                 started, used = time.perf_counter(), time.process_time()
                 live.hear(text)
                 live.recall()
@@ -131,7 +131,7 @@ def hearing() -> list[Figure]:
 def _imported(folder: str, sentences: list[str], turns: int) -> tuple[Path, float, float]:
     """Return a store of so many turns, and the seconds and CPU-seconds that its import took."""
     path = Path(folder) / "memory.db"
-    history = History(name="ana", transcripts=tuple(_sessions(sentences, turns)))
+    history = History(name="ana", transcripts=tuple(sessions(sentences, turns)))
     started, busy = time.perf_counter(), time.process_time()
     with theanine.open(str(path)) as client:
         client.user("ana").log(history)
@@ -151,7 +151,7 @@ def _ask(path: Path, questions: list[str]) -> tuple[Seconds, list[Seconds], int]
     return first, recalls, resident
 
 
-def _material() -> tuple[list[str], list[str]]:
+def material() -> tuple[list[str], list[str]]:
     """Return sentences and questions."""
     file = Path(os.environ.get(DATA, "")) / "locomo" / "locomo5_dev.json"
     found = read_histories(file if os.environ.get(DATA) and file.is_file() else HARBOUR).histories
@@ -163,9 +163,9 @@ def _material() -> tuple[list[str], list[str]]:
     return sentences, [f"{q} And what about {rng.choice(TOPICS)}?" for q in questions]
 
 
-def _sessions(sentences: list[str], turns: int) -> Iterator[Transcript]:
+def sessions(sentences: list[str], turns: int, seed: int = 0) -> Iterator[Transcript]:
     """Generate sessions a day apart, of turns of one to three sentences and a variation."""
-    rng = Random(0)
+    rng = Random(seed)
     for day in range(turns // TURNS):
         at = START + timedelta(days=day)
         yield Transcript(
@@ -173,7 +173,7 @@ def _sessions(sentences: list[str], turns: int) -> Iterator[Transcript]:
             at=at,
             turns=tuple(
                 Utterance(
-                    text=_turn(sentences, rng),
+                    text=turn_text(sentences, rng),
                     speaker=("ana", "ben")[place % 2],
                     at=at + timedelta(minutes=place),
                 )
@@ -182,7 +182,7 @@ def _sessions(sentences: list[str], turns: int) -> Iterator[Transcript]:
         )
 
 
-def _turn(sentences: list[str], rng: Random) -> str:
+def turn_text(sentences: list[str], rng: Random) -> str:
     said = rng.choices(sentences, k=rng.choice((1, 1, 2, 2, 3)))
     unit = rng.choice(("day", "week", "month", "year"))
     return " ".join([*said, rng.choice(WHEN).format(n=rng.randrange(2, 90), unit=unit)])

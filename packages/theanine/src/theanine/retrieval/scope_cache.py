@@ -44,6 +44,10 @@ class ScopeCache:
         self._builder = IndexBuilder(store, method, embedder)
         self._snapshots = SnapshotWriter(store)
 
+    def __contains__(self, scope: Scope) -> bool:
+        """Whether the index of a scope is cached, up to date or not."""
+        return scope in self._indexes
+
     def with_method(self, method: str) -> ScopeCache:
         """Return a cache of the memories of another method, in the same store.
 
