@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TypeVar
@@ -117,31 +117,33 @@ class PostgresStore(SqlStore):
     def _read_transaction(self, engine: sa.Engine) -> Generator[sa.Connection]:
         options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         with engine.connect().execution_options(**options) as db:
-            if limits := self._set_limits():
-                db.exec_driver_sql(limits)
+            if limits := self._limits():
+                _select(db, limits)
             yield db
 
     @contextmanager
     def _write_transaction(
         self, engine: sa.Engine, durable: bool = True, scope: Scope | None = None
     ) -> Generator[sa.Connection]:
-        begin = self._set_limits(lock=_LOCK_TIMEOUT, idle_in_transaction_session=_IDLE_TIMEOUT)
+        calls = self._limits(lock=_LOCK_TIMEOUT, idle_in_transaction_session=_IDLE_TIMEOUT)
         if not durable:
-            begin += "SET LOCAL synchronous_commit = off;"
+            calls.append("set_config('synchronous_commit', 'off', true)")
         if scope is None:
-            begin += f"SELECT pg_advisory_xact_lock({_ALL})"
+            calls.append(f"pg_advisory_xact_lock({_ALL})")
         else:
-            begin += f"SELECT pg_advisory_xact_lock_shared({_ALL});"
-            begin += f"SELECT pg_advisory_xact_lock({_scope_key(scope)})"
+            calls.append(f"pg_advisory_xact_lock_shared({_ALL})")
+            calls.append(f"pg_advisory_xact_lock({_scope_key(scope)})")
         with engine.begin() as db:
-            db.exec_driver_sql(begin)
+            _select(db, calls)
             yield db
 
-    def _set_limits(self, **timeouts: int) -> str:
-        """Return statements that limit a transaction's waits, in milliseconds."""
+    def _limits(self, **timeouts: int) -> list[str]:
+        """Return calls that limit a transaction's waits, in milliseconds."""
         if self._statement_timeout:
             timeouts["statement"] = self._statement_timeout * 1000
-        return "".join(f"SET LOCAL {name}_timeout = {value};" for name, value in timeouts.items())
+        return [
+            f"set_config('{name}_timeout', '{value}', true)" for name, value in timeouts.items()
+        ]
 
     # repeating
 
@@ -207,6 +209,14 @@ class PostgresStore(SqlStore):
 
     def _finish_erasing(self, engine: sa.Engine) -> None:
         pass
+
+
+def _select(db: sa.Connection, calls: Sequence[str]) -> None:
+    """Call functions of the server in order, in one round trip.
+
+    Citus would send all of a string that holds a ``SET LOCAL`` to the workers, locks included.
+    """
+    db.exec_driver_sql(f"SELECT {', '.join(calls)}")
 
 
 def _repeat(attempt: Callable[[], T]) -> T:
