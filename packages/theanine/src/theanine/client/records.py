@@ -73,19 +73,25 @@ class RecordOperations:
         session: int | None = None,
         thread: str | None = None,
         ids: Sequence[int] | None = None,
+        with_content: bool = False,
         **options: Unpack[ListArguments],
     ) -> list[Turn]:
         """Return turns: all, those of one session or thread, or those of ``ids``.
 
-        A thread is all sessions of a key: ``user.session(key)``.
+        A thread is all sessions of a key: ``user.session(key)``. With ``with_content``, turns of
+        messages with several parts have these, images included, in ``Turn.content``.
         """
         listing = await self._engine.listing(self.scope, options)
         store = self._engine.store
         if ids is None and options:
-            return await store.list_turns(self.scope, listing, session=session, thread=thread)
+            return await store.list_turns(
+                self.scope, listing, session=session, thread=thread, with_content=with_content
+            )
         if options or (ids is not None and thread is not None):
             raise SettingsError("turns() takes ids or options of a list, not both")
-        return await store.turns(self.scope, session=session, thread=thread, ids=ids)
+        return await store.turns(
+            self.scope, session=session, thread=thread, ids=ids, with_content=with_content
+        )
 
     async def memories(
         self, *, pinned: bool | None = None, **options: Unpack[ListArguments]
@@ -215,15 +221,16 @@ class RecordOperations:
         *,
         session: int | None = None,
         thread: str | None = None,
-        turn: int | None = None,
+        turn: int | Sequence[int] | None = None,
         memory: int | None = None,
         keep_turns: bool = False,
     ) -> ForgetReport:
         """Erase one thing from every file of the store: a session, thread, turn or memory.
 
-        All that was made from it goes as well. A thread is all sessions of that key. A memory goes
-        with the turns that support it and no other memory; with ``keep_turns`` they stay, and can
-        be found and remembered again. :meth:`forget_all` erases the user.
+        All that was made from it goes as well. A thread is all sessions of that key; ``turn`` can
+        name several turns, which go in one step. A memory goes with the turns that support it and
+        no other memory; with ``keep_turns`` they stay, and can be found and remembered again.
+        :meth:`forget_all` erases the user.
 
         Raises NotFound, and BadInput unless exactly one thing is named.
         """

@@ -505,6 +505,7 @@ class UserMemory(_Handle, _Operations):
         session: int | None = None,
         thread: str | None = None,
         ids: Sequence[int] | None = None,
+        with_content: bool = False,
         limit: int | None = ...,
         after: int | None = ...,
         newest_first: bool = ...,
@@ -515,7 +516,8 @@ class UserMemory(_Handle, _Operations):
     ) -> list[Turn]:
         """Return turns: all, those of one session or thread, or those of ``ids``.
 
-        A thread is all sessions of a key: ``user.session(key)``."""
+        A thread is all sessions of a key: ``user.session(key)``. With ``with_content``, turns of
+        messages with several parts have these, images included, in ``Turn.content``."""
 
     def memories(
         self,
@@ -595,15 +597,16 @@ class UserMemory(_Handle, _Operations):
         *,
         session: int | None = None,
         thread: str | None = None,
-        turn: int | None = None,
+        turn: int | Sequence[int] | None = None,
         memory: int | None = None,
         keep_turns: bool = False,
     ) -> ForgetReport:
         """Erase one thing from every file of the store: a session, thread, turn or memory.
 
-        All that was made from it goes as well. A thread is all sessions of that key. A memory goes
-        with the turns that support it and no other memory; with ``keep_turns`` they stay, and can
-        be found and remembered again. :meth:`forget_all` erases the user.
+        All that was made from it goes as well. A thread is all sessions of that key; ``turn`` can
+        name several turns, which go in one step. A memory goes with the turns that support it and
+        no other memory; with ``keep_turns`` they stay, and can be found and remembered again.
+        :meth:`forget_all` erases the user.
 
         Raises NotFound, and BadInput unless exactly one thing is named."""
 

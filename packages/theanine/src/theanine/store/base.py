@@ -241,6 +241,7 @@ class Store(Protocol):
         *,
         session: int | None = None,
         thread: str | None = None,
+        with_content: bool = False,
     ) -> list[Turn]:
         """Return a page of turns, by number; of one session or thread, if it is named."""
         ...
@@ -507,11 +508,12 @@ class Store(Protocol):
         session: int | None = None,
         thread: str | None = None,
         memory: int | None = None,
-        turn: int | None = None,
+        turn: int | Sequence[int] | None = None,
         keep_turns: bool = False,
     ) -> ForgetReport:
-        """Erase a scope, session, thread, turn or memory, from every file. Raises NotFound.
+        """Erase a scope, session, thread, turns or a memory, from every file. Raises NotFound.
 
+        Of several turns, those that don't exist are passed over if one does.
         A memory goes with the source turns that no other memory of its method uses, unless
         ``keep_turns``.
 

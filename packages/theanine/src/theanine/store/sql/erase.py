@@ -39,7 +39,7 @@ def forget(
     session: int | None = None,
     thread: str | None = None,
     memory: int | None = None,
-    turn: int | None = None,
+    turn: int | Sequence[int] | None = None,
     keep_turns: bool = False,
 ) -> Erased:
     """Erase from the tables."""
@@ -59,7 +59,7 @@ def forget(
     elif memory is not None:
         _forget_memory(erasure, memory, keep_turns=keep_turns)
     elif turn is not None:
-        _forget_turn(erasure, turn)
+        _forget_named_turns(erasure, [turn] if isinstance(turn, int) else turn)
     else:
         add_scope_tombstone(db, scope, scope_id)
         for table in t.metadata.sorted_tables:
@@ -76,10 +76,11 @@ def _find_thread(db: sa.Connection, scope_id: int, thread: str) -> Sequence[int]
     return sessions
 
 
-def _forget_turn(erasure: Erasure, turn: int) -> None:
-    _forget_turns(erasure, [turn])
+def _forget_named_turns(erasure: Erasure, turns: Sequence[int]) -> None:
+    _forget_turns(erasure, turns)
     if not erasure.counts["turn"]:
-        raise NotFound(f"no turn {turn} for this user; see the list of turns")
+        named = " or ".join(map(str, turns)) or "of an empty list"
+        raise NotFound(f"no turn {named} for this user; see the list of turns")
     erasure.finish()
 
 

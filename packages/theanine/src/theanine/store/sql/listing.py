@@ -56,6 +56,7 @@ def list_turns(
     *,
     session: int | None = None,
     thread: str | None = None,
+    with_content: bool = False,
 ) -> list[Turn]:
     """Return a page of turns."""
     turn, owner = t.turn.c, t.session.c
@@ -76,7 +77,8 @@ def list_turns(
     numbers = _select_page(
         db, query, turn.id, turn.at, listing, has_words if listing.search else None
     )
-    by_number = {stored.id: stored for stored in load_turns(db, scope, ids=numbers)}
+    stored_turns = load_turns(db, scope, ids=numbers, with_content=with_content)
+    by_number = {stored.id: stored for stored in stored_turns}
     return [by_number[number] for number in numbers]
 
 

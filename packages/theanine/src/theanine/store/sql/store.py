@@ -410,7 +410,7 @@ class SqlStore:
         session: int | None = None,
         thread: str | None = None,
         memory: int | None = None,
-        turn: int | None = None,
+        turn: int | Sequence[int] | None = None,
         keep_turns: bool = False,
     ) -> ForgetReport:
         def forget(db: sa.Connection) -> erase.Erased:
