@@ -84,6 +84,8 @@ COMMANDS = (
         "theanine.cli.rebuild:rebuild",
         "Remember the whole log again, by any method.",
     ),
+    LazyCommand("serve", "theanine.cli.serve:serve", "Serve memory over HTTP to applications."),
+    LazyCommand("keys", "theanine.cli.serve:keys", "Create, list and revoke keys of the service."),
     LazyCommand("db", "theanine.cli.database:db", "Change the database of a store."),
     LazyCommand("config", "theanine.cli.config:config", "Show or change the defaults of options."),
     LazyCommand(

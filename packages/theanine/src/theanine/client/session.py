@@ -146,17 +146,21 @@ class AsyncLiveSession:
         self,
         words: Words,
         *,
-        recalled: Recollection | None = None,
+        recalled: Recollection | Sequence[int] | None = None,
         id: str | None = None,
         at: datetime | None = None,
         metadata: Metadata | None = None,
     ) -> Turn:
         """Log what the assistant says, however its words were made.
 
-        ``recalled`` is what was in the model's prompt, by default the last :meth:`recall` since the
-        last turn: what only repeats it is not remembered again. All others as in :meth:`hear`.
+        ``recalled`` is what was in the model's prompt, or the ids of its memories; by default, the
+        last :meth:`recall` since the last turn. What only repeats it is not remembered again. All
+        others as in :meth:`hear`.
         """
-        shown = self._recalled if recalled is None else memory_ids(recalled, self._scope)
+        shown = self._recalled
+        if recalled is not None:
+            whole = isinstance(recalled, Recollection)
+            shown = memory_ids(recalled, self._scope) if whole else tuple(recalled)
         speaker = assistant_name(self._scope)
         return await self._log_one("assistant", words, speaker, id, at, metadata, shown)
 

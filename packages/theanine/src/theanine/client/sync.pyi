@@ -180,15 +180,16 @@ class LiveSession(_Handle):
         self,
         words: Words,
         *,
-        recalled: Recollection | None = None,
+        recalled: Recollection | Sequence[int] | None = None,
         id: str | None = None,
         at: datetime | None = None,
         metadata: Metadata | None = None,
     ) -> Turn:
         """Log what the assistant says, however its words were made.
 
-        ``recalled`` is what was in the model's prompt, by default the last :meth:`recall` since the
-        last turn: what only repeats it is not remembered again. All others as in :meth:`hear`."""
+        ``recalled`` is what was in the model's prompt, or the ids of its memories; by default, the
+        last :meth:`recall` since the last turn. What only repeats it is not remembered again. All
+        others as in :meth:`hear`."""
 
     def add(
         self,

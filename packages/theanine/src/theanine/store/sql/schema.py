@@ -244,3 +244,18 @@ journal = _table(
         *("rejected", "input_tokens", "output_tokens", "cost", "seconds"),
     ),
 )
+
+api_key = _table(
+    "api_key",  # keys of the service; their secrets are stored as hashes
+    _key("id", _TEXT),
+    sa.Column("hash", _TEXT, nullable=False),
+    sa.Column("name", _TEXT, nullable=False),
+    sa.Column("tenant", _TEXT, nullable=False),
+    sa.Column("user", _TEXT),
+    sa.Column("agent", _TEXT),
+    sa.Column("rights", _TEXT, nullable=False),
+    sa.Column("rate", sa.Integer),  # requests a minute
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("expires_at", sa.BigInteger),
+    sa.Column("revoked_at", sa.BigInteger),
+)

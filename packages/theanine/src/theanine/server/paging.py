@@ -1,0 +1,89 @@
+"""Lists in pages: an opaque cursor says where the next one begins."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Generic, TypeVar
+
+from fastapi import Depends, Query
+from pydantic import BaseModel
+
+from theanine.server.problems import Refused
+
+MAX_LIMIT = 500
+Item = TypeVar("Item")
+
+
+class Page(BaseModel, Generic[Item]):
+    """A part of a list, and the cursor of the next one; null at the end."""
+
+    items: list[Item]
+    next: str | None = None
+
+
+class PageRequest:
+    """Which part of a list is asked for.
+
+    Attributes:
+        limit: at most so many items.
+        after: what the cursor names: where the last page ended; None for the first page.
+    """
+
+    def __init__(
+        self,
+        limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Items of a page.")] = 50,
+        cursor: Annotated[str | None, Query(description="`next` of the page before.")] = None,
+    ) -> None:
+        self.limit = limit
+        self.after = None if cursor is None else _decode(cursor)
+
+    @property
+    def after_id(self) -> int | None:
+        """The cursor as the id of the last item. Answers 422 if it is another list's."""
+        if self.after is None:
+            return None
+        if not self.after.isdecimal() or len(self.after) > 9:
+            raise _bad_cursor()
+        return int(self.after)
+
+    @property
+    def after_names(self) -> tuple[str, str] | None:
+        """The cursor as a user and an agent. Answers 422 if it is another list's."""
+        if self.after is None:
+            return None
+        user, separator, agent = self.after.partition("\0")
+        if not separator or "\0" in agent:
+            raise _bad_cursor()
+        return user, agent
+
+
+Paging = Annotated[PageRequest, Depends()]
+
+
+async def read_page(
+    paging: PageRequest,
+    read: Callable[[int], Awaitable[Sequence[Item]]],
+    key: Callable[[Item], object],
+) -> Page[Item]:
+    """Return a page of what ``read`` gives for a number of items; ``key`` names an item."""
+    found = await read(paging.limit + 1)
+    items = list(found[: paging.limit])
+    following = _encode(str(key(items[-1]))) if len(found) > paging.limit else None
+    return Page(items=items, next=following)
+
+
+def _encode(value: str) -> str:
+    return urlsafe_b64encode(value.encode("utf-8", "surrogatepass")).decode().rstrip("=")
+
+
+def _decode(cursor: str) -> str:
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        return urlsafe_b64decode(padded).decode("utf-8", "surrogatepass")
+    except ValueError:
+        raise _bad_cursor() from None
+
+
+def _bad_cursor() -> Refused:
+    return Refused(422, "bad_cursor", "the cursor is not one that this list has given")

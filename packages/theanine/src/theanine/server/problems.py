@@ -1,0 +1,162 @@
+"""Errors as problem details (RFC 9457), one shape for every status."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from theanine import errors
+
+_log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER = 1
+"""Seconds after which a request may be repeated that the store could not serve."""
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with one part of a request."""
+
+    where: str
+    message: str
+
+
+class Problem(BaseModel):
+    """Why a request failed."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: list[FieldProblem] = []
+
+
+class Refused(Exception):
+    """A request that is answered with a problem; not an error of the service."""
+
+    def __init__(
+        self, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.code, self.headers = status, code, {**(headers or {})}
+
+
+_STATUSES: tuple[tuple[type[errors.TheanineError], int, str], ...] = (
+    # The first class that fits counts, so subclasses come before their base.
+    (errors.NotFound, 404, "not_found"),
+    (errors.Stale, 409, "stale"),
+    (errors.LeaseLost, 409, "lease_lost"),
+    (errors.MissingExtra, 501, "missing_extra"),
+    (errors.NotAStore, 500, "not_a_store"),
+    (errors.EmbedderMismatch, 500, "embedder_mismatch"),
+    (errors.UserError, 422, "bad_input"),
+    (errors.StoreError, 503, "store_unavailable"),
+    (errors.BudgetExceeded, 429, "budget_exceeded"),
+    (errors.ModelUnavailable, 503, "model_unavailable"),
+    (errors.ModelError, 502, "model_failed"),
+    (errors.RememberingFailed, 502, "remembering_failed"),
+)
+
+_CODES = {404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}
+"""What the framework refuses by itself."""
+
+_MEANINGS = {
+    401: "No key, or one that is unknown, expired or revoked",
+    403: "The key lacks the right, or is for another user or agent",
+    404: "There is no such thing",
+    405: "The method is not allowed here",
+    409: "Something changed meanwhile; read again, then repeat",
+    412: "The memory is no longer what If-Match names",
+    413: "The body is too large",
+    415: "The body is not JSON",
+    422: "The request is not valid",
+    429: "Too many requests; Retry-After says when to repeat",
+    500: "The service failed",
+    501: "An optional part is not installed",
+    502: "The model failed",
+    503: "The store or the model can't be reached; Retry-After says when to repeat",
+}
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the documented problems of a route; those that every route can send are included."""
+    common = (401, 403, 422, 429, 500, 503)
+    return {
+        status: {
+            "description": _MEANINGS[status],
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for status in sorted({*common, *statuses})
+    }
+
+
+def problem_response(
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    fields: list[FieldProblem] | None = None,
+) -> JSONResponse:
+    """Return a problem as a response."""
+    problem = Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        code=code,
+        errors=fields or [],
+    )
+    return JSONResponse(
+        problem.model_dump(), status_code=status, headers={**(headers or {})}, media_type=MEDIA_TYPE
+    )
+
+
+def add_problem_handlers(app: FastAPI) -> None:
+    """Answer every error with problem details."""
+
+    @app.exception_handler(Refused)
+    async def refuse(request: Request, error: Exception) -> JSONResponse:
+        refused = cast("Refused", error)
+        return problem_response(refused.status, refused.code, str(refused), headers=refused.headers)
+
+    @app.exception_handler(errors.TheanineError)
+    async def translate(request: Request, error: Exception) -> JSONResponse:
+        status, code = next(
+            ((status, code) for kind, status, code in _STATUSES if isinstance(error, kind)),
+            (500, "internal_error"),
+        )
+        if status >= 500:
+            _log.error("%s %s: %s", request.method, request.url.path, error)
+        wait = getattr(error, "retry_after", None) or RETRY_AFTER
+        headers = {"Retry-After": str(round(wait) or 1)} if status in (429, 503) else {}
+        return problem_response(status, code, str(error), headers=headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
+        fields = [
+            FieldProblem(where=".".join(map(str, each["loc"])), message=each["msg"])
+            for each in cast("RequestValidationError", error).errors()
+        ]
+        detail = "; ".join(f"{field.where}: {field.message}" for field in fields)
+        return problem_response(422, "bad_input", detail, fields=fields)
+
+    @app.exception_handler(HTTPException)
+    async def http(request: Request, error: Exception) -> JSONResponse:
+        failed = cast("HTTPException", error)
+        code = _CODES.get(failed.status_code, "refused")
+        return problem_response(
+            failed.status_code, code, str(failed.detail), headers=failed.headers
+        )
+
+    @app.exception_handler(Exception)
+    async def crash(request: Request, error: Exception) -> JSONResponse:
+        return problem_response(500, "internal_error", "the service failed; its log says why")

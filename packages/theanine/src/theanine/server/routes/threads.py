@@ -1,0 +1,161 @@
+"""Threads: the application's own loop of hearing, recalling, saying, by the key of a conversation.
+
+A thread goes on wherever it was left, by any process. A message with an ``id`` that is known is not
+logged again, so a request may be repeated.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import AwareDatetime, BaseModel, Field
+
+from theanine.client import AddReport, AsyncLiveSession
+from theanine.remembering.remember import RememberReport
+from theanine.server.access import Readable, Writable
+from theanine.server.problems import Refused, responses
+from theanine.server.routes.recall import Recalled, RecallRequest
+from theanine.store.values import ForgetReport
+from theanine.types import Message, MessageFormat, Scalar, Turn
+
+router = APIRouter(prefix="/v1/users/{user}", tags=["threads"])
+
+ThreadKey = Annotated[str, Path(min_length=1, description="The application's conversation id.")]
+Words = str | list[dict[str, Any]]
+
+
+class Said(BaseModel, extra="forbid"):
+    """One message of a thread."""
+
+    content: Words = Field(description="A text, or parts of a message's content.")
+    speaker: str | None = None
+    id: str | None = Field(default=None, description="The application's id of the message.")
+    at: AwareDatetime | None = None
+    metadata: dict[str, Scalar] | None = None
+
+
+class SaidByAssistant(Said):
+    """A message of the assistant."""
+
+    recalled: list[int] = Field(
+        default=[], description="Ids of the memories that were in the model's prompt."
+    )
+
+
+class NewMessages(BaseModel, extra="forbid"):
+    """Messages as the APIs of OpenAI and Anthropic have them."""
+
+    messages: list[dict[str, Any]] = Field(max_length=10_000)
+    resent: bool = Field(
+        default=True, description="Whether the list may begin with messages sent before."
+    )
+    speaker: str = ""
+    at: AwareDatetime | None = None
+    metadata: dict[str, Scalar] | None = None
+
+
+class ThreadRecall(RecallRequest):
+    """Bounds of a recall in a thread."""
+
+    last: int | None = Field(default=None, ge=1)
+
+
+class SessionEnd(BaseModel, extra="forbid"):
+    """How a session ends."""
+
+    remember: bool | None = Field(
+        default=None, description="Now (true) or later (false); default: as the service is set."
+    )
+    at: AwareDatetime | None = None
+
+
+def _thread(memory: Writable, thread: ThreadKey, speaker: str = "") -> AsyncLiveSession:
+    return memory.session(thread, speaker=speaker)
+
+
+Thread = Annotated[AsyncLiveSession, Depends(_thread)]
+
+
+def _readable_thread(memory: Readable, thread: ThreadKey) -> AsyncLiveSession:
+    return memory.session(thread)
+
+
+ReadableThread = Annotated[AsyncLiveSession, Depends(_readable_thread)]
+
+
+@router.post("/messages", status_code=201, responses=responses(409))
+async def add(memory: Writable, new: NewMessages) -> AddReport:
+    """Log messages as a whole session that ends at once, and remember it."""
+    return await memory.add(
+        new.messages, resent=new.resent, speaker=new.speaker, at=new.at, metadata=new.metadata
+    )
+
+
+@router.post("/threads/{thread}/messages", status_code=201, responses=responses(409))
+async def add_to_thread(memory: Writable, thread: ThreadKey, new: NewMessages) -> AddReport:
+    """Log messages of a thread; those that it has already are left out."""
+    return await memory.add(
+        new.messages,
+        session=thread,
+        resent=new.resent,
+        speaker=new.speaker,
+        at=new.at,
+        metadata=new.metadata,
+    )
+
+
+@router.post("/threads/{thread}/hear", status_code=201, responses=responses(409))
+async def hear(session: Thread, said: Said) -> Turn:
+    """Log what the user says; it is on disk when the answer comes."""
+    return await session.hear(
+        said.content, speaker=said.speaker, id=said.id, at=said.at, metadata=said.metadata
+    )
+
+
+@router.post("/threads/{thread}/say", status_code=201, responses=responses(409))
+async def say(session: Thread, said: SaidByAssistant) -> Turn:
+    """Log what the assistant says; what only repeats what was recalled is not remembered."""
+    if said.speaker is not None:
+        raise Refused(422, "bad_input", "the assistant's name is the agent's; leave speaker out")
+    return await session.say(
+        said.content,
+        recalled=said.recalled,
+        id=said.id,
+        at=said.at,
+        metadata=said.metadata,
+    )
+
+
+@router.get("/threads/{thread}/messages", responses=responses())
+async def messages(
+    session: ReadableThread,
+    format: MessageFormat = "openai",
+    last: Annotated[int | None, Query(ge=1, le=10_000)] = None,
+) -> list[Message]:
+    """Return the newest turns of a thread as messages for a chat model."""
+    return await session.messages(format, last=last)
+
+
+@router.get("/threads/{thread}/turns", responses=responses())
+async def open_turns(session: ReadableThread) -> list[Turn]:
+    """Return the turns of the open session of a thread."""
+    return await session.turns()
+
+
+@router.post("/threads/{thread}/recall", responses=responses(502))
+async def recall(session: ReadableThread, request: ThreadRecall) -> Recalled:
+    """Return what matters for the dialogue of a thread so far."""
+    return Recalled.of(await session.recall(last=request.last, **request.arguments()))
+
+
+@router.post("/threads/{thread}/end", responses=responses(409, 502))
+async def end(session: Thread, end: SessionEnd) -> list[RememberReport]:
+    """End the open session of a thread, and remember it."""
+    return await session.end(remember=end.remember, at=end.at)
+
+
+@router.delete("/threads/{thread}", responses=responses(404))
+async def forget(memory: Writable, thread: ThreadKey) -> ForgetReport:
+    """Erase all sessions of a thread; return the receipt."""
+    return await memory.forget(thread=thread)

@@ -1,0 +1,77 @@
+"""Users: who there is, what is set for them, and forgetting them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+
+from theanine.server.access import Principal, Readable, Reader, Writable
+from theanine.server.paging import Page, Paging, read_page
+from theanine.server.problems import responses
+from theanine.server.state import ServerState
+from theanine.store.sql import schema as t
+from theanine.store.sql.rows import scope_from_row
+from theanine.store.values import ForgetReport, UserSettings
+from theanine.types import Scope
+
+router = APIRouter(prefix="/v1/users", tags=["users"])
+
+
+class ChangedSettings(BaseModel, extra="forbid"):
+    """Settings to change; what is left out stays, null unsets."""
+
+    time_zone: str | None = None
+    retention: timedelta | None = None
+
+
+@router.get("", responses=responses())
+async def list_users(request: Request, principal: Reader, paging: Paging) -> Page[Scope]:
+    """Return the users of the key's tenant, with the agents that they talk with."""
+    state: ServerState = request.app.state.server
+
+    async def read(limit: int) -> list[Scope]:
+        return await state.store.read(_load_users, principal, paging.after_names, limit)
+
+    return await read_page(paging, read, lambda scope: f"{scope.user}\0{scope.agent}")
+
+
+@router.get("/{user}/settings", responses=responses())
+async def settings(memory: Readable) -> UserSettings:
+    """Return what is set for the user."""
+    return await memory.settings()
+
+
+@router.patch("/{user}/settings", responses=responses())
+async def change_settings(memory: Writable, changed: ChangedSettings) -> UserSettings:
+    """Set the user's time zone, or how long turns and memories are kept."""
+    if "time_zone" in changed.model_fields_set:
+        await memory.set_time_zone(changed.time_zone)
+    if "retention" in changed.model_fields_set:
+        await memory.set_retention(changed.retention)
+    return await memory.settings()
+
+
+@router.delete("/{user}", responses=responses(404))
+async def forget_user(memory: Writable) -> ForgetReport:
+    """Erase the user with everything that was said, made and set; return the receipt."""
+    return await memory.forget_all()
+
+
+def _load_users(
+    db: sa.Connection, principal: Principal, after: tuple[str, str] | None, limit: int
+) -> list[Scope]:
+    """Return users that a principal may see, in order of name and agent."""
+    names = t.scope.c
+    query = sa.select(t.scope).where(names.tenant == principal.tenant)
+    if principal.user is not None:
+        query = query.where(names.user == principal.user)
+    if principal.agent is not None:
+        query = query.where(names.agent == principal.agent)
+    if after is not None:
+        query = query.where(sa.tuple_(names.user, names.agent) > sa.tuple_(*map(sa.literal, after)))
+    rows: Any = db.execute(query.order_by(names.user, names.agent).limit(limit))
+    return [scope_from_row(row) for row in rows]

@@ -1,0 +1,27 @@
+"""The options of the service."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+
+from theanine.client.options import OpenOptions
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Options of the service.
+
+    Args:
+        client: the store, the method and the models, as for :func:`theanine.aopen`.
+        dev: whether requests need no key; then only loopback may ask.
+        max_body: bytes of a request's body, except of an import.
+        max_requests: requests that one process serves at once; others get 429 at once.
+        request_timeout: seconds after which a request that is not a stream is answered with 503.
+    """
+
+    client: OpenOptions = field(default_factory=OpenOptions)
+    _: KW_ONLY
+    dev: bool = False
+    max_body: int = 4_000_000
+    max_requests: int = 64
+    request_timeout: float = 60.0

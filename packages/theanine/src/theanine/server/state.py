@@ -1,0 +1,19 @@
+"""What the requests of one process share."""
+
+from __future__ import annotations
+
+from theanine.client import AsyncClient
+from theanine.clock import Clock
+from theanine.server.keys import KeyCache
+from theanine.server.limits import Rates
+from theanine.server.settings import ServerOptions
+from theanine.store.sql.store import SqlStore
+
+
+class ServerState:
+    """The open client and its store, and what this process knows of keys and their rates."""
+
+    def __init__(self, options: ServerOptions, client: AsyncClient, store: SqlStore) -> None:
+        self.options, self.client, self.store = options, client, store
+        self.clock: Clock = options.client.clock
+        self.keys, self.rates = KeyCache(), Rates()

@@ -1,0 +1,117 @@
+"""Keys: what they open, and what they don't."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from server.conftest import Service
+from theanine.clock import system_clock
+
+
+def test_a_request_needs_a_valid_key(service: Service) -> None:
+    expired = service.key(expires_at=system_clock() - timedelta(seconds=1))
+    for token in ("", "nonsense", "theanine_00_00", expired, expired + "x"):
+        with service.client(token) as http:
+            answer = http.get("/v1/whoami")
+            assert answer.status_code == 401
+            assert answer.headers["WWW-Authenticate"] == "Bearer"
+    with service.client() as http:
+        assert http.get("/v1/whoami").json()["tenant"] == "default"
+    headers = {"Theanine-Key": service.key(), "Authorization": "Bearer sk-of-a-provider"}
+    with service.client("") as http:
+        assert http.get("/v1/whoami", headers=headers).status_code == 200
+        assert http.get("/health").status_code == http.get("/ready").status_code == 200
+
+
+def test_the_store_has_no_secret(service: Service) -> None:
+    token = service.key()
+    files = Path(service.location).parent.glob("memory.db*")
+    content = b"".join(file.read_bytes() for file in files if file.is_file())
+    assert token.split("_", 2)[1].encode() in content
+    assert token.split("_", 2)[2].encode() not in content
+
+
+@pytest.mark.parametrize(
+    ("rights", "statuses"),
+    [
+        (["read"], (200, 403, 403)),
+        (["write"], (403, 201, 403)),
+        (["administer"], (403, 403, 200)),
+    ],
+)
+def test_a_key_allows_what_its_rights_say(
+    service: Service, rights: list[str], statuses: tuple[int, ...]
+) -> None:
+    with service.client(rights=rights) as http:
+        said = {"content": "I like tea."}
+        assert statuses == (
+            http.get("/v1/users/ana/turns").status_code,
+            http.post("/v1/users/ana/threads/t/hear", json=said).status_code,
+            http.get("/v1/keys").status_code,
+        )
+
+
+def test_a_key_of_a_user_opens_nobody_elses_data(service: Service) -> None:
+    with service.client() as http:
+        http.post("/v1/users/bo/threads/t/hear", json={"content": "I like tea."})
+    with service.client(user="ana", agent="concierge") as http:
+        assert http.get("/v1/users/ana/turns").status_code == 200
+        seen = [
+            http.get(path)
+            for path in (
+                "/v1/users/bo/turns",
+                "/v1/users/nobody/turns",
+                "/v1/users/ana/turns?agent=default",
+            )
+        ]
+        assert {answer.status_code for answer in seen} == {403}
+        assert len({answer.text for answer in seen}) == 1
+        assert http.get("/v1/users").json()["items"] == []
+
+
+def test_an_administrator_makes_and_revokes_keys_of_its_tenant(service: Service) -> None:
+    with service.client(tenant="acme", rights=["administer"]) as http:
+        made = http.post("/v1/keys", json={"name": "app", "rights": ["read"]}).json()
+        assert made["key"]["tenant"] == "acme"
+        assert made["token"] not in http.get("/v1/keys").text
+        with service.client(made["token"]) as other:
+            assert other.get("/v1/users").status_code == 200
+        assert http.delete(f"/v1/keys/{made['key']['id']}").json()["revoked_at"]
+        assert http.delete("/v1/keys/nothing").status_code == 404
+    with service.client(rights=["administer"]) as http:
+        assert http.delete(f"/v1/keys/{made['key']['id']}").status_code == 404
+        assert http.post("/v1/keys", json={"name": "x", "rights": ["all"]}).status_code == 422
+
+
+def test_a_key_for_one_user_makes_no_key_for_others(service: Service) -> None:
+    with service.client(user="ana", rights=["administer"]) as http:
+        assert http.post("/v1/keys", json={"name": "x"}).json()["key"]["user"] == "ana"
+        answer = http.post("/v1/keys", json={"name": "x", "user": "bo"})
+        assert answer.status_code == 403
+
+
+def test_a_rate_is_kept(service: Service) -> None:
+    with service.client(rate=3) as http:
+        answers = [http.get("/v1/whoami") for _ in range(5)]
+        assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
+        assert 1 <= int(answers[-1].headers["Retry-After"]) <= 20
+
+
+def test_tenants_have_the_same_names_and_nothing_in_common(service: Service) -> None:
+    with service.client(tenant="a") as a, service.client(tenant="b") as b:
+        a.post("/v1/users/ana/threads/t/hear", json={"content": "I like tea."})
+        assert b.get("/v1/users/ana/turns").json()["items"] == []
+        assert b.get("/v1/users").json()["items"] == []
+        path = "/v1/users/ana/turns/1"
+        assert b.get(path).status_code == b.get("/v1/users/nobody/turns/1").status_code == 404
+
+
+def test_without_keys_only_this_machine_may_ask(dev_service: Service) -> None:
+    with dev_service.client("") as http:
+        assert http.get("/v1/users").status_code == 200
+        assert http.get("/v1/users", headers={"Host": "memory.example"}).status_code == 401
+        origin = {"Origin": "https://evil.example"}
+        assert http.get("/v1/users", headers=origin).status_code == 401
