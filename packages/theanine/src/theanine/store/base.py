@@ -50,7 +50,7 @@ class Store(Protocol):
 
     @property
     def has_sidecars(self) -> bool:
-        """Whether :meth:`write_sidecar` stores files."""
+        """Whether :meth:`write_sidecar` stores anything."""
         ...
 
     async def open(self) -> None:
@@ -554,15 +554,15 @@ class Store(Protocol):
     async def write_sidecar(
         self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]
     ) -> bool:
-        """Write or replace a file of data derived from a scope, outside the database.
+        """Write or replace data derived from a scope: a file next to the store, or a row.
 
-        False, with nothing written, if something was erased since ``epoch``, or if the store has no
-        such files. ``forget`` deletes all files of its scope.
+        False, with nothing written, if something was erased since ``epoch``, or if the store keeps
+        no such data or not so much. ``forget`` deletes all of its scope.
         """
         ...
 
     async def read_sidecar(self, scope: Scope, name: str) -> bytes | None:
-        """Return the file's content, or None. It may be torn after a crash of the machine."""
+        """Return the data, or None. They may be torn after a crash of the machine."""
         ...
 
     async def active_embedder(self) -> tuple[str, int] | None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import event
 
 metadata = sa.MetaData()
 
@@ -216,6 +217,18 @@ vector = _table(
     _key("embedder"),
     _key("memory"),
     sa.Column("data", sa.LargeBinary, nullable=False),  # float16, unit norm
+)
+
+sidecar = _table(
+    "sidecar",  # what can be derived from the other tables, where there are no files for it
+    _key("scope"),
+    _key("name", _TEXT),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+event.listen(
+    sidecar,
+    "after_create",  # vectors can't be compressed, and trying takes longer than writing them
+    sa.DDL("ALTER TABLE sidecar ALTER data SET STORAGE EXTERNAL").execute_if(dialect="postgresql"),
 )
 
 journal = _table(

@@ -1,0 +1,35 @@
+"""Data derived from a scope, in a table: for stores without files of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from theanine.store.sql import schema as t
+from theanine.store.sql.memories import load_scope_version
+from theanine.store.sql.rows import insert_rows
+from theanine.types import Scope
+
+MAX_BYTES = 200_000_000
+"""More is not stored: a value may have a gigabyte, and is sent with two characters a byte."""
+
+
+def save_sidecar(
+    db: sa.Connection, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]
+) -> bool:
+    """Insert or replace data; False if something was erased since ``epoch``, or if it is large."""
+    version = load_scope_version(db, scope)
+    if not version.scope_id or version.epoch != epoch or sum(map(len, parts)) > MAX_BYTES:
+        return False
+    same = (t.sidecar.c.scope == version.scope_id, t.sidecar.c.name == name)
+    db.execute(t.sidecar.delete().where(*same))
+    row = {"scope": version.scope_id, "name": name, "data": b"".join(parts)}
+    insert_rows(db, t.sidecar, [row])
+    return True
+
+
+def delete_sidecars(db: sa.Connection, scope_ids: Sequence[int]) -> None:
+    """Delete all data of some scopes."""
+    for scope_id in scope_ids:
+        db.execute(t.sidecar.delete().where(t.sidecar.c.scope == scope_id))
