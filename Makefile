@@ -1,6 +1,6 @@
 # Needs a Python >= 3.11 and nothing else; uv is used where it is installed.
 .DEFAULT_GOAL := help
-.PHONY: demo test test-fast test-page test-server test-model coverage lint wheels extras bench bench-postgres small-model scale crash fuzz docs lock stats clean help
+.PHONY: demo test test-fast test-page test-server test-model test-postgres coverage lint wheels extras bench bench-postgres small-model scale crash fuzz docs lock stats clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -40,6 +40,10 @@ test-server: $(DEV) ## Run the tests that start the rating app's server
 
 test-model: $(DEV) ## Run the tests of models on this machine (after `make extras`)
 	$(PYTEST) -m model
+
+test-postgres: $(DEV) ## Run all tests of stores in PostgreSQL on Debian's, with PgBouncer and without
+	PYTHONPATH=tests $(BIN)/python -m support.debian_postgres $(PYTEST) -k postgres \
+		packages/theanine/tests/contracts packages/theanine/tests/store
 
 coverage: $(DEV) ## Run all tests and print the coverage of both packages
 	$(PYTEST) --cov --cov-report=term:skip-covered

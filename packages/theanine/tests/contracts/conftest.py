@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.postgres import MISSING, database_url
+from support import debian_postgres, postgres
 from theanine.store import Store, open_store
 
 
@@ -31,19 +31,30 @@ def make_sqlite(folder: Path) -> Store:
 
 
 STORES = {
-    "postgres": StoreCase(make=lambda folder: open_store(database_url(folder)), files=False),
+    # Debian's server, and between it and the store PgBouncer in transaction mode.
+    "pgbouncer": StoreCase(
+        make=lambda folder: open_store(debian_postgres.pooled_url(folder)), files=False
+    ),
+    "postgres": StoreCase(
+        make=lambda folder: open_store(postgres.database_url(folder)), files=False
+    ),
     "sqlite": StoreCase(make=make_sqlite, files=True),
 }
 
 
-_MARKS = {"postgres": [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]}
-NAMES = [pytest.param(name, marks=_MARKS.get(name, [])) for name in sorted(STORES)]
-"""The names of the stores, for parameters of tests."""
-CASES = [pytest.param(STORES[name], id=name, marks=_MARKS.get(name, [])) for name in sorted(STORES)]
+_MARKS = {
+    name: [pytest.mark.slow, pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)]
+    for name, server in (("pgbouncer", debian_postgres), ("postgres", postgres))
+}
+_PARAMETERS = {name: pytest.param(name, marks=_MARKS.get(name, [])) for name in sorted(STORES)}
+_UNPOOLED = sorted(STORES.keys() - {"pgbouncer"})  # many examples say no more about a pooler
+NAMES = [_PARAMETERS[name] for name in _UNPOOLED]
+"""The names of the stores, for parameters of tests of many examples."""
+CASES = [pytest.param(STORES[name], id=name, marks=_MARKS.get(name, [])) for name in _UNPOOLED]
 """The stores themselves."""
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=_PARAMETERS.values())
 def store_case(request: pytest.FixtureRequest) -> StoreCase:
     """One store after the other."""
     return STORES[request.param]
