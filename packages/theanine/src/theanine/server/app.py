@@ -8,6 +8,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from os import PathLike, fspath
 
+import anyio
 from fastapi import FastAPI
 
 from theanine.client import AsyncClient
@@ -39,8 +40,11 @@ def create_app(options: ServerOptions) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with AsyncClient(replace(options.client, location=store)) as client:
-            app.state.server = ServerState(options, client, store)
-            yield
+            app.state.server = state = ServerState(options, client, store)
+            async with anyio.create_task_group() as group:
+                group.start_soon(state.operations.run)
+                yield
+                group.cancel_scope.cancel()
 
     app = FastAPI(
         title="theanine",
@@ -56,7 +60,10 @@ def create_app(options: ServerOptions) -> FastAPI:
         app.include_router(router)
     _describe_problems(app)
     app.add_middleware(
-        LimitMiddleware, max_requests=options.max_requests, max_body=options.max_body
+        LimitMiddleware,
+        max_requests=options.max_requests,
+        max_body=options.max_body,
+        timeout=options.request_timeout,
     )
     return app
 

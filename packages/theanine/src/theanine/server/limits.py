@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from math import ceil
@@ -16,6 +17,8 @@ MAX_RATES = 10_000
 """Keys whose rate a process follows."""
 UNLIMITED = ("/health", "/ready", "/metrics")
 """Paths that are answered however many requests there are."""
+UNBOUNDED = "/import"
+"""End of the paths that read a file, however large and long; they have limits of their own."""
 
 
 class Rates:
@@ -40,10 +43,11 @@ class Rates:
 
 
 class LimitMiddleware:
-    """Answer 429 above a number of requests at once, and 413 above a size of body."""
+    """Answer 429 above a number of requests at once, 413 above a size of body, 503 out of time."""
 
-    def __init__(self, app: ASGIApp, *, max_requests: int, max_body: int) -> None:
+    def __init__(self, app: ASGIApp, *, max_requests: int, max_body: int, timeout: float) -> None:
         self._app, self._max_requests, self._max_body = app, max_requests, max_body
+        self._timeout = timeout
         self._active = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,11 +62,31 @@ class LimitMiddleware:
             return
         self._active += 1
         try:
-            await self._app(scope, self._bounded(scope, receive), send)
+            if scope["path"].endswith(UNBOUNDED):
+                await self._app(scope, receive, send)
+            else:
+                await self._serve(scope, self._bounded(receive), send)
         finally:
             self._active -= 1
 
-    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        limit = asyncio.timeout(self._timeout)
+        try:
+            async with limit:
+
+                async def sending(message: Message) -> None:
+                    limit.reschedule(None)  # what has begun, such as a stream, may take its time
+                    await send(message)
+
+                await self._app(scope, receive, sending)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            detail = f"the request was not done in {self._timeout:g} s; try again"
+            refusal = problem_response(503, "timed_out", detail, headers={"Retry-After": "1"})
+            await refusal(scope, receive, send)
+
+    def _bounded(self, receive: Receive) -> Receive:
         """Return ``receive`` that ends a body above its size."""
         size = 0
 
@@ -70,7 +94,7 @@ class LimitMiddleware:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
-            if size > self._max_body and not scope["path"].endswith("/import"):
+            if size > self._max_body:
                 # FastAPI answers any other error while a body is read with 400.
                 raise HTTPException(413, f"the body is larger than {self._max_body:,} bytes")
             return message

@@ -15,6 +15,7 @@ class ServerOptions:
         client: the store, the method and the models, as for :func:`theanine.aopen`.
         dev: whether requests need no key; then only loopback may ask.
         max_body: bytes of a request's body, except of an import.
+        max_import: bytes of a file to import.
         max_requests: requests that one process serves at once; others get 429 at once.
         request_timeout: seconds after which a request that is not a stream is answered with 503.
     """
@@ -23,5 +24,6 @@ class ServerOptions:
     _: KW_ONLY
     dev: bool = False
     max_body: int = 4_000_000
+    max_import: int = 1_000_000_000
     max_requests: int = 64
     request_timeout: float = 60.0

@@ -6,6 +6,7 @@ from theanine.client import AsyncClient
 from theanine.clock import Clock
 from theanine.server.keys import KeyCache
 from theanine.server.limits import Rates
+from theanine.server.operations import OperationRunner
 from theanine.server.settings import ServerOptions
 from theanine.store.sql.store import SqlStore
 
@@ -17,3 +18,4 @@ class ServerState:
         self.options, self.client, self.store = options, client, store
         self.clock: Clock = options.client.clock
         self.keys, self.rates = KeyCache(), Rates()
+        self.operations = OperationRunner(client, store, self.clock)

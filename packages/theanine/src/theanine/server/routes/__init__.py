@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from theanine.server.routes import keys, recall, records, service, threads, users
+from theanine.server.routes import (
+    keys,
+    operations,
+    recall,
+    records,
+    service,
+    threads,
+    transfer,
+    users,
+)
 
 ROUTERS = (
     service.router,
@@ -11,4 +20,6 @@ ROUTERS = (
     threads.router,
     recall.router,
     records.router,
+    transfer.router,
+    operations.router,
 )

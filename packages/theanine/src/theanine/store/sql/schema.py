@@ -272,3 +272,25 @@ api_key = _table(
     sa.Column("expires_at", sa.BigInteger),
     sa.Column("revoked_at", sa.BigInteger),
 )
+
+operation = _table(
+    "operation",  # long work that a request to the service has started
+    _key("id", _TEXT),
+    sa.Column("tenant", _TEXT, nullable=False),
+    sa.Column("user", _TEXT),
+    sa.Column("agent", _TEXT),
+    sa.Column("kind", _TEXT, nullable=False),
+    sa.Column("options", _TEXT, nullable=False),
+    sa.Column("state", _TEXT, nullable=False),
+    sa.Column("cancelling", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("taking", sa.Integer, nullable=False, server_default="0"),  # fences late writers
+    sa.Column("tries", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("until", sa.BigInteger),  # its process lives, by the database's clock
+    sa.Column("done", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("ended_at", sa.BigInteger),
+    sa.Column("result", _TEXT, nullable=False, server_default="{}"),
+    sa.Column("error", _TEXT, nullable=False, server_default=""),
+    sa.Index("operation_state", "state", "created_at"),
+    sa.Index("operation_tenant", "tenant", "created_at"),
+)

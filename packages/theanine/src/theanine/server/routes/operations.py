@@ -1,0 +1,100 @@
+"""Operations: start long work, follow, cancel and retry it; and what it costs."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field
+
+from theanine.server import operations as work
+from theanine.server.access import Administrator, Readable, Reader
+from theanine.server.operations import Kind, Operation
+from theanine.server.paging import Page, Paging, read_page
+from theanine.server.problems import Refused, responses
+from theanine.server.state import ServerState
+from theanine.store.values import CostLine, Pending
+
+router = APIRouter(prefix="/v1", tags=["operations"])
+
+
+class NewOperation(BaseModel, extra="forbid"):
+    """Work to start."""
+
+    kind: Kind
+    user: str | None = Field(default=None, min_length=1, description="Default: all users.")
+    agent: str | None = Field(default=None, min_length=1, description="Default: all agents.")
+    again: bool = Field(default=False, description="Rebuild also what is remembered already.")
+    fresh: bool = Field(default=False, description="Rebuild with new replies of the model.")
+
+
+@router.post("/operations", status_code=202, responses=responses())
+async def start(
+    request: Request, response: Response, principal: Administrator, new: NewOperation
+) -> Operation:
+    """Start an operation; its state is at the URL in `Location`."""
+    user, agent = new.user or principal.user, new.agent or principal.agent
+    if principal.user not in (None, user) or principal.agent not in (None, agent):
+        raise Refused(403, "forbidden", "the key is for another user or agent")
+    options = {name: True for name in ("again", "fresh") if getattr(new, name)}
+    if options and new.kind != "rebuild":
+        raise Refused(422, "bad_input", "again and fresh are options of rebuild")
+    state: ServerState = request.app.state.server
+    operation = await state.store.write(
+        work.create_operation, principal.tenant, new.kind, user, agent, options, state.clock()
+    )
+    state.operations.wake()
+    response.headers["Location"] = f"/v1/operations/{operation.id}"
+    return operation
+
+
+@router.get("/operations", responses=responses())
+async def list_operations(request: Request, principal: Reader, paging: Paging) -> Page[Operation]:
+    """Return operations, the newest first."""
+    state: ServerState = request.app.state.server
+
+    async def read(limit: int) -> list[Operation]:
+        return await state.store.read(
+            work.list_operations, principal.tenant, principal.user, paging.after, limit
+        )
+
+    return await read_page(paging, read, lambda operation: operation.id)
+
+
+@router.get("/operations/{operation}", responses=responses(404))
+async def get(request: Request, principal: Reader, operation: str) -> Operation:
+    """Return an operation."""
+    state: ServerState = request.app.state.server
+    return await state.store.read(work.load_operation, principal.tenant, operation, principal.user)
+
+
+@router.post("/operations/{operation}/cancel", responses=responses(404))
+async def cancel(request: Request, principal: Administrator, operation: str) -> Operation:
+    """Cancel an operation; what is done stays done."""
+    state: ServerState = request.app.state.server
+    cancelled = await state.store.write(
+        work.cancel_operation, principal.tenant, operation, state.clock(), principal.user
+    )
+    state.operations.wake()
+    return cancelled
+
+
+@router.post("/operations/{operation}/retry", status_code=202, responses=responses(404, 409))
+async def retry(request: Request, principal: Administrator, operation: str) -> Operation:
+    """Have an operation that failed or was cancelled begin again."""
+    state: ServerState = request.app.state.server
+    waiting = await state.store.write(
+        work.retry_operation, principal.tenant, operation, principal.user
+    )
+    state.operations.wake()
+    return waiting
+
+
+@router.get("/users/{user}/pending", responses=responses())
+async def pending(memory: Readable) -> list[Pending]:
+    """Return the sessions that have ended and are not remembered yet."""
+    return await memory.pending()
+
+
+@router.get("/users/{user}/costs", responses=responses())
+async def costs(memory: Readable) -> list[CostLine]:
+    """Return the model calls made for a user: tokens, cost and time."""
+    return await memory.costs()

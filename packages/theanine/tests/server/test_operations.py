@@ -1,0 +1,143 @@
+"""Operations over HTTP: started, followed, cancelled, retried, and taken over from the dead."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+import sqlalchemy as sa
+
+from server.conftest import START_LIMIT, Service
+from theanine.clock import system_clock
+from theanine.server import ServerOptions, operations
+from theanine.store import open_store
+from theanine.store.sql import schema as t
+from theanine.store.sql.store import SqlStore
+
+ADMINISTER = ("read", "write", "administer")
+
+
+@pytest.fixture
+def options(options: ServerOptions) -> ServerOptions:
+    return replace(options, client=replace(options.client, remembering="later"))
+
+
+@pytest.fixture
+def http(service: Service) -> Iterator[httpx2.Client]:
+    with service.client(rights=ADMINISTER) as client:
+        for user in ("ana", "bo"):
+            said = {"messages": [{"role": "user", "content": f"I am {user}, and I like tea."}]}
+            client.post(f"/v1/users/{user}/messages", json=said)
+        yield client
+
+
+def wait_for(http: httpx2.Client, url: str) -> dict[str, Any]:
+    deadline = time.monotonic() + START_LIMIT
+    while (operation := http.get(url).json())["state"] in operations.UNFINISHED:
+        assert time.monotonic() < deadline, operation
+        time.sleep(0.05)
+    return operation
+
+
+def test_all_users_are_remembered(http: httpx2.Client) -> None:
+    assert len(http.get("/v1/users/ana/pending").json()) == 1
+    started = http.post("/v1/operations", json={"kind": "remember"})
+    assert started.status_code == 202
+    ended = wait_for(http, started.headers["Location"])
+    assert (ended["state"], ended["done"], ended["result"]["sessions"]) == ("succeeded", 2, 2)
+    assert http.get("/v1/users/ana/pending").json() == []
+    assert http.get("/v1/users/bo/memories").json()["items"]
+    again = http.post("/v1/operations", json={"kind": "rebuild", "user": "bo", "again": True})
+    assert wait_for(http, again.headers["Location"])["result"]["sessions"] == 1
+    listed = http.get("/v1/operations", params={"limit": 1}).json()
+    assert [each["kind"] for each in listed["items"]] == ["rebuild"]
+    following = http.get("/v1/operations", params={"cursor": listed["next"]}).json()
+    assert [each["kind"] for each in following["items"]] == ["remember"]
+
+
+def test_what_waits_is_cancelled_and_retried(http: httpx2.Client, service: Service) -> None:
+    # One that no process of the service takes, because another seems to run it.
+    held = anyio.run(_hold, service.location)
+    url = f"/v1/operations/{held.operation.id}"
+    assert http.post(f"{url}/retry").status_code == 409
+    assert http.post(f"{url}/cancel").json()["state"] == "running"
+    assert not anyio.run(
+        _write, service.location, partial(operations.report_alive, taken=held, done=0)
+    )
+    anyio.run(_end, service.location, held, "cancelled")
+    assert http.get(url).json()["state"] == "cancelled"
+    assert http.post(f"{url}/retry").status_code == 202
+    assert wait_for(http, url)["state"] == "succeeded"
+    assert http.post("/v1/operations/nothing/cancel").status_code == 404
+
+
+def test_the_work_of_a_dead_process_is_taken_over(http: httpx2.Client, service: Service) -> None:
+    held = anyio.run(_hold, service.location)
+    anyio.run(_write, service.location, _expire)
+    url = f"/v1/operations/{held.operation.id}"
+    ended = wait_for(http, url)
+    assert (ended["state"], ended["tries"]) == ("succeeded", 2)
+    anyio.run(_end, service.location, held, "failed")  # it was not dead, only late
+    assert http.get(url).json() == ended
+
+
+def test_an_operation_is_its_tenants_and_its_users(http: httpx2.Client, service: Service) -> None:
+    url = http.post("/v1/operations", json={"kind": "expire", "user": "ana"}).headers["Location"]
+    with ExitStack() as stack:
+        for bounds in ({"tenant": "other"}, {"user": "bo"}):
+            other = stack.enter_context(service.client(rights=ADMINISTER, **bounds))
+            nothing = other.post("/v1/operations/nothing/cancel")
+            assert other.get(url).status_code == other.post(f"{url}/cancel").status_code == 404
+            assert nothing.status_code == 404
+            assert other.get("/v1/operations").json()["items"] == []
+        bo = stack.enter_context(service.client(rights=ADMINISTER, user="bo"))
+        refused = bo.post("/v1/operations", json={"kind": "expire", "user": "ana"})
+        assert refused.status_code == 403
+
+
+async def _open(location: str) -> SqlStore:
+    store = open_store(location)
+    assert isinstance(store, SqlStore)
+    await store.open()
+    return store
+
+
+async def _write(location: str, work: Any) -> Any:
+    store = await _open(location)
+    try:
+        return await store.write(work)
+    finally:
+        await store.close()
+
+
+async def _hold(location: str) -> operations.Taken:
+    """Create an operation and take it, in one transaction, as a process of the service would."""
+
+    def hold(db: sa.Connection) -> operations.Taken:
+        at = system_clock()
+        operations.create_operation(db, "default", "remember", None, None, {}, at)
+        taken = operations.take_operation(db, at)
+        assert taken is not None
+        return taken
+
+    return await _write(location, hold)
+
+
+async def _end(location: str, taken: operations.Taken, state: operations.State) -> None:
+    await _write(
+        location,
+        partial(
+            operations.end_operation, taken=taken, state=state, at=system_clock(), done=0, result={}
+        ),
+    )
+
+
+def _expire(db: sa.Connection) -> None:
+    db.execute(t.operation.update().values(until=0))
