@@ -75,7 +75,7 @@ small-model: $(DEV) ## Print how much of a small model's replies can be used (af
 scale: $(DEV) ## Measure one scope of up to 300,000 memories
 	$(BIN)/python benchmarks/scale.py
 
-crash: $(DEV) ## Kill the process 380 times; nothing may be lost, doubled or paid twice
+crash: $(DEV) ## Kill the process 410 times; nothing may be lost, doubled or paid twice
 	PYTHONPATH=packages/theanine/tests:tests $(BIN)/python -m crash --kills 200
 
 FUZZ_SCALE ?= 50

@@ -16,6 +16,7 @@ PUBLIC = [
     "AsyncReplyStream",
     "AsyncUserMemory",
     "Client",
+    "CopyReport",
     "Estimate",
     "ForgetReport",
     "History",
@@ -53,7 +54,9 @@ PUBLIC = [
     "Utterance",
     "WriteUnconfirmed",
     "__version__",
+    "acopy_store",
     "aopen",
+    "copy_store",
     "open",
 ]
 HEAVY = (

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         aopen,
         open,
     )
+    from theanine.client.copying import acopy_store, copy_store
     from theanine.errors import (
         ModelError,
         RememberingFailed,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from theanine.methods.base import Estimate, Reply
     from theanine.methods.theanine.config import TheanineConfig
     from theanine.remembering import RebuildEstimate, RebuildReport, RememberReport
+    from theanine.store.copy import CopyReport
     from theanine.store.values import ForgetReport, UserSettings
     from theanine.types import (
         History,
@@ -71,6 +73,7 @@ __all__ = [
     "AsyncReplyStream",
     "AsyncUserMemory",
     "Client",
+    "CopyReport",
     "Estimate",
     "ForgetReport",
     "History",
@@ -108,13 +111,16 @@ __all__ = [
     "Utterance",
     "WriteUnconfirmed",
     "__version__",
+    "acopy_store",
     "aopen",
+    "copy_store",
     "open",
 ]
 
 _HOMES = {
     "client": "AddReport AsyncClient AsyncLiveSession AsyncReplyStream AsyncUserMemory Client "
     "ImportReport LiveSession OpenOptions Remembering ReplyStream UserMemory aopen open",
+    "client.copying": "acopy_store copy_store",
     "errors": "ModelError RememberingFailed StoreUnavailable TheanineError UserError "
     "WriteUnconfirmed",
     "llm.base": "ToolCall",
@@ -123,6 +129,7 @@ _HOMES = {
     "methods.base": "Estimate Reply",
     "methods.theanine.config": "TheanineConfig",
     "remembering": "RebuildEstimate RebuildReport RememberReport",
+    "store.copy": "CopyReport",
     "store.values": "ForgetReport UserSettings",
     "types": "History Link Mark Memory Part Recollection Relation Scope Session Timeline "
     "Transcript Turn Utterance",

@@ -11,6 +11,7 @@
     │   ├── NotAStore        the file isn't a store, or a newer theanine wrote it
     │   └── EmbedderMismatch the store's vectors come from another embedder
     ├── StoreError           the disk or the database failed at run time
+    │   ├── DamagedData      a stored value can't be read; others can
     │   ├── StoreUnavailable no connection, or too busy: nothing was stored, try again
     │   ├── WriteUnconfirmed the connection was lost during a commit: it may have been stored
     │   ├── LeaseLost        another process took over remembering in this scope
@@ -101,6 +102,10 @@ class WriteUnconfirmed(StoreError):
     Repeating the call is safe for turns with ids (``hear(…, id=…)``), for transcripts and exports:
     what was stored is not stored again. For the rest, read what is stored first.
     """
+
+
+class DamagedData(StoreError):
+    """A stored value can't be read; the data of other users can."""
 
 
 class LeaseLost(StoreError):

@@ -26,7 +26,7 @@ from theanine.importers import read_export, read_histories
 
 USER = "ana"
 OLD_STORE = Path(__file__).parents[1] / "fixtures" / "store-0.1.sqlite"
-ATOMIC = frozenset({"restore", "forget", "migration", "export"})
+ATOMIC = frozenset({"restore", "copy", "forget", "migration", "export"})
 """Work of which nothing is visible before all of it is."""
 TIMEOUT = 60.0
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -41,6 +41,10 @@ def rebuild(folder: Path) -> None:
 def restore(folder: Path) -> None:
     with theanine.open(folder / "memory.db") as client:
         client.restore(read_export(folder / "later.jsonl"))
+
+
+def copy(folder: Path) -> None:
+    theanine.copy_store(folder / "later.db", folder / "memory.db")
 
 
 def reembed(folder: Path) -> None:
@@ -65,7 +69,7 @@ def export(folder: Path) -> None:
 
 
 WORK: dict[str, Callable[[Path], None]] = {
-    work.__name__: work for work in (rebuild, restore, reembed, forget, migration, export)
+    work.__name__: work for work in (rebuild, restore, copy, reembed, forget, migration, export)
 }
 
 
@@ -96,12 +100,13 @@ def _prepare(root: Path) -> None:
     """Make the store that the work starts from, for each kind of work."""
     with theanine.open(root / "source.db") as client:
         client.user(USER).log(read_histories(HARBOUR).histories[0])
-    shutil.copy(root / "source.db", root / "restore.db")
+    for kind in ("restore", "copy"):
+        shutil.copy(root / "source.db", root / f"{kind}.db")
     with theanine.open(root / "source.db") as client:
         client.user(USER).remember()
         with (root / "later.jsonl").open("w") as out:
             out.writelines(json.dumps(record) + "\n" for record in client.export())
-    for kind in WORK.keys() - {"restore", "migration"}:
+    for kind in WORK.keys() - {"restore", "copy", "migration"}:
         shutil.copy(root / "source.db", root / f"{kind}.db")
     shutil.copy(OLD_STORE, root / "migration.db")
 
@@ -125,6 +130,7 @@ class _Run:
         folder.mkdir()
         shutil.copy(self._root / f"{self._kind}.db", folder / "memory.db")
         shutil.copy(self._root / "later.jsonl", folder)
+        shutil.copy(self._root / "source.db", folder / "later.db")
         return folder
 
     def _read(self, folder: Path) -> list[Any]:

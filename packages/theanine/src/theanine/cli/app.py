@@ -75,6 +75,11 @@ COMMANDS = (
         "Write everything as JSON Lines that `theanine import` restores.",
     ),
     LazyCommand(
+        "copy",
+        "theanine.cli.copying:copy",
+        "Copy a store to another file or database, and verify that both are equal.",
+    ),
+    LazyCommand(
         "reembed",
         "theanine.cli.maintenance:reembed",
         "Move all vectors to another embedder; resumable.",

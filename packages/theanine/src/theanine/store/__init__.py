@@ -15,19 +15,20 @@ from theanine.store.values import (
 )
 
 
-def open_store(location: str) -> Store:
+def open_store(location: str, *, read_only: bool = False) -> Store:
     """Return the store at ``memory.db``, ``sqlite:///memory.db`` or ``postgresql://…``, unopened.
 
-    Raises SettingsError for a location of another kind.
+    With ``read_only``, it is neither created nor migrated nor changed. Raises SettingsError for a
+    location of another kind.
     """
     file = store_file(location)
     if file is None:
         from theanine.store.postgres import PostgresStore
 
-        return PostgresStore(location)
+        return PostgresStore(location, read_only=read_only)
     from theanine.store.sqlite import SqliteStore
 
-    return SqliteStore(file)
+    return SqliteStore(file, read_only=read_only)
 
 
 def store_file(location: str) -> str | None:

@@ -595,6 +595,18 @@ class Store(Protocol):
         """Yield everything as JSON-ready records, without loss; see ``docs/storage.md``."""
         ...
 
+    async def export_versions(self, scope: Scope | None = None) -> dict[Scope, Mapping[str, int]]:
+        """Return the version of the export of each scope, or of one; none if it is unknown.
+
+        It counts the changes of each store; see ``docs/storage.md``. That of a scope of which only
+        a part was restored is empty.
+        """
+        ...
+
+    async def export_settings(self) -> list[dict[str, Any]]:
+        """Return those records of the whole store's export that belong to no scope."""
+        ...
+
     async def restore(
         self, records: Iterable[Mapping[str, Any]], *, partial: bool = False
     ) -> Restored:

@@ -56,7 +56,7 @@ class PostgresStore(SqlStore):
     the way is repeated a few times, but never one that may be stored already.
     """
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, *, read_only: bool = False) -> None:
         try:
             url = sa.make_url(location).set(drivername="postgresql+psycopg")
         except (exc.ArgumentError, ValueError):
@@ -74,6 +74,7 @@ class PostgresStore(SqlStore):
         self._pool_timeout = settings["pool_timeout"]
         self._statement_timeout = settings["statement_timeout"]
         self._url = url.difference_update_query(_SETTINGS)
+        self._read_only = read_only
 
     def _connect(self) -> sa.Engine:
         # Prepared statements don't live in PgBouncer's transaction mode.
@@ -94,7 +95,10 @@ class PostgresStore(SqlStore):
             ) from error
         try:
             with engine.begin() as db:
-                self._migrate(db)
+                if self._read_only:
+                    self._require_revision(db)
+                else:
+                    self._migrate(db)
         except BaseException as error:
             engine.dispose()
             if isinstance(error, exc.ProgrammingError) and "connection option" in str(error.orig):
@@ -126,6 +130,8 @@ class PostgresStore(SqlStore):
     def _write_transaction(
         self, engine: sa.Engine, durable: bool = True, scope: Scope | None = None
     ) -> Generator[sa.Connection]:
+        if self._read_only:
+            raise StoreError(f"{self.location} was opened to be read only")
         calls = self._limits(lock=_LOCK_TIMEOUT, idle_in_transaction_session=_IDLE_TIMEOUT)
         if not durable:
             calls.append("set_config('synchronous_commit', 'off', true)")

@@ -48,11 +48,12 @@ class SqliteStore(SqlStore):
     (``secure_delete``).
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
         super().__init__(str(path))
         if not str(path) or str(path) == ":memory:":
             raise SettingsError("a store needs a file; name one, such as memory.db")
         self.path = Path(path).expanduser()
+        self._read_only = read_only
         self._writer = threading.Lock()
         self._quick_lock = threading.Lock()
         self._quick_connection: sa.Connection | None = None
@@ -90,8 +91,7 @@ class SqliteStore(SqlStore):
                 else:
                     self._use_wal(db)
                     self._migrate(db)
-            if not self._uri:
-                self._finish_erasing(engine)
+            self._finish_erasing(engine)
         except BaseException:
             engine.dispose()
             raise
@@ -127,6 +127,8 @@ class SqliteStore(SqlStore):
                 f"the folder {folder} is not writable; change its permissions or choose another "
                 "folder"
             )
+        if self._read_only and not (path.exists() and path.stat().st_size):
+            raise NotFound(f"there is no store at {path}")
         if path.exists() and not os.access(path, os.R_OK):
             raise StoreError(f"{path} is not readable; change its permissions")
 
@@ -134,7 +136,8 @@ class SqliteStore(SqlStore):
         """Return the URI of a store that can only be read, such as a backup, else an empty text."""
         path = self.path
         in_writable_folder = os.access(path.parent, os.W_OK | os.X_OK)
-        if not path.exists() or (in_writable_folder and os.access(path, os.W_OK)):
+        writable = in_writable_folder and os.access(path, os.W_OK)
+        if not self._read_only and (writable or not path.exists()):
             return ""
         immutable = ""
         if not in_writable_folder:  # where SQLite can't make the index of its log, nor locks
@@ -150,7 +153,9 @@ class SqliteStore(SqlStore):
 
     def _check_schema(self, db: sa.Connection) -> None:
         """Raise StoreError for a read-only store that would have to be migrated."""
-        if upgrade.load_revision(db) != upgrade.HEAD:
+        if self._read_only:
+            self._require_revision(db)
+        elif upgrade.load_revision(db) != upgrade.HEAD:
             raise StoreError(
                 f"{self.path} is read-only and of another version of theanine; copy it to a "
                 "writable folder, where it is migrated when it is opened"
@@ -324,6 +329,8 @@ class SqliteStore(SqlStore):
 
     def _finish_erasing(self, engine: sa.Engine) -> None:
         """Complete an erasure that was interrupted or that a long read has delayed."""
+        if self._uri:
+            return
         with engine.connect() as db:
             unfinished = self._load_erasing(db)
         if unfinished:

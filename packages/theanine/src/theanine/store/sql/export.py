@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,18 +18,28 @@ from theanine.store.sql.export_codec import (
 )
 from theanine.store.sql.memories import group_by_memory, select_by_memory
 from theanine.store.sql.remembering import load_default_method
-from theanine.store.sql.rows import SCOPE_NAMES, in_scope, scope_from_row, scope_params
+from theanine.store.sql.rows import (
+    SCOPE_NAMES,
+    in_scope,
+    scope_from_row,
+    scope_params,
+)
 from theanine.store.sql.user_settings import load_store_retention
 from theanine.store.sql.vectors import load_active_embedder
 from theanine.store.sql.versions import (
+    Versions,
     export_scope_tombstones,
-    load_scope_versions,
+    load_store_id,
     load_store_versions,
+    row_versions,
 )
 from theanine.types import Scope
 
+_BATCH = 500
+"""Rows in memory at a time."""
 
-def export_records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str, Any]]:
+
+def export_records(db: sa.Connection, scope: Scope | None) -> Generator[dict[str, Any]]:
     """Yield all records, and last one with their count and digest, reading as it goes."""
     digest = Digest()
     for record in _export_records(db, scope):
@@ -38,28 +48,39 @@ def export_records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str,
     yield digest.end_record()
 
 
+def load_export_versions(db: sa.Connection, scope: Scope | None = None) -> dict[Scope, Versions]:
+    """Return the version of each scope, or of one, also of those without data."""
+    query = sa.select(t.scope).order_by(*SCOPE_NAMES)
+    rows = db.execute(in_scope(db, query, scope)).all()
+    store = load_store_id(db)
+    return {scope_from_row(row): row_versions(row, store) for row in rows}
+
+
+def export_settings(db: sa.Connection) -> list[dict[str, Any]]:
+    """Return the records of a whole export that belong to no scope: a header and tombstones."""
+    header = _export_header(db)
+    if (retention := load_store_retention(db)) is not None:
+        header["retention"] = round(retention.total_seconds())
+    header["versions"] = load_store_versions(db)
+    tombstones = export_scope_tombstones(db)
+    return [header, *({"type": "erased_scope", **tombstone} for tombstone in tombstones)]
+
+
+def _export_header(db: sa.Connection) -> dict[str, Any]:
+    return {"type": "theanine", "format": FORMAT, "method": load_default_method(db)}
+
+
 def _export_records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str, Any]]:
     """Yield a header, then each scope's records by type and number."""
-    header: dict[str, Any] = {
-        "type": "theanine",
-        "format": FORMAT,
-        "method": load_default_method(db),
-    }
-    if scope is None:
-        if (retention := load_store_retention(db)) is not None:
-            header["retention"] = round(retention.total_seconds())
-        header["versions"] = load_store_versions(db)
-    yield header
-    if scope is None:
-        for tombstone in export_scope_tombstones(db):
-            yield {"type": "erased_scope", **tombstone}
+    yield from [_export_header(db)] if scope else export_settings(db)
+    store = load_store_id(db)
     query = sa.select(t.scope).order_by(*SCOPE_NAMES)
     for row in db.execute(in_scope(db, query, scope)).all():
         names = scope_params(scope_from_row(row))
         owner = {n: name for n, name in names.items() if n == "user" or name != "default"}
         counters = {name: getattr(row, name) for name in COUNTERS.values()}
         own = {name: getattr(row, name) for name in SETTINGS if getattr(row, name) is not None}
-        versions = load_scope_versions(db, row.id)
+        versions = row_versions(row, store)
         yield {"type": "scope", "scope": owner, **counters, **own, "versions": versions}
         for type_, table in TABLES.items():
             read = _export_vectors if type_ == "vector" else _export_rows
@@ -74,9 +95,10 @@ def _export_rows(db: sa.Connection, scope_id: int, table: sa.Table) -> Iterator[
         for name, column in (("sources", t.source.c.turn), ("origins", t.origin.c.origin)):
             select = select_by_memory(column, scope_id, lambda _: sa.true())
             provenance[name] = group_by_memory(db.execute(select))
-    for row in db.execute(query).mappings():
-        lists = {name: list(numbers.get(row["id"], ())) for name, numbers in provenance.items()}
-        yield {**encode_row(row, table), **lists}
+    with db.execute(query.execution_options(yield_per=_BATCH)) as rows:
+        for row in rows.mappings():
+            lists = {name: list(numbers.get(row["id"], ())) for name, numbers in provenance.items()}
+            yield {**encode_row(row, table), **lists}
 
 
 def _export_vectors(db: sa.Connection, scope_id: int, table: sa.Table) -> Iterator[dict[str, Any]]:
@@ -89,5 +111,6 @@ def _export_vectors(db: sa.Connection, scope_id: int, table: sa.Table) -> Iterat
         .where(table.c.scope == scope_id, table.c.embedder == active.id)
         .order_by(table.c.memory)
     )
-    for row in db.execute(query).mappings():
-        yield {**encode_row(row, table), "embedder": active.name, "dimension": active.dimension}
+    with db.execute(query.execution_options(yield_per=_BATCH)) as rows:
+        for row in rows.mappings():
+            yield {**encode_row(row, table), "embedder": active.name, "dimension": active.dimension}

@@ -209,7 +209,8 @@ class _Export:
         if not fault:
             for hash_, versions in self._tombstones:
                 self._restored.new += v.save_scope_tombstone(self._db, hash_, versions)
-            erase_forgotten(self._db, self._restored)
+            if self._tombstones:  # those of this store have erased what they forget
+                erase_forgotten(self._db, self._restored)
         self._choose_embedder(newer)
 
     def _find_fault(self, end: Mapping[str, Any] | None, where: str) -> str:

@@ -24,7 +24,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from sqlalchemy import exc
 
 from theanine.cancellation import finish
-from theanine.errors import StoreError
+from theanine.errors import DamagedData, NotFound, StoreError
 from theanine.store.processes import check_process
 from theanine.store.sql import (
     commit,
@@ -180,6 +180,16 @@ class SqlStore:
         """Complete an erasure that had to wait for the end of a long read."""
         raise NotImplementedError
 
+    def _require_revision(self, db: sa.Connection) -> None:
+        """Raise NotFound or StoreError for tables that are not of this version."""
+        if (revision := upgrade.load_revision(db)) is None:
+            raise NotFound(f"there is no store at {self.location}")
+        if revision != upgrade.HEAD:
+            raise StoreError(
+                f"{self.location} is of another version of theanine; any other command, such as "
+                "`theanine doctor`, migrates it"
+            )
+
     # running
 
     @property
@@ -217,7 +227,7 @@ class SqlStore:
         except (exc.DBAPIError, exc.TimeoutError, OSError) as error:
             raise self._translate_error(error) from error
         except json.JSONDecodeError as error:
-            raise StoreError(
+            raise DamagedData(
                 f"{self.location}: a stored value is damaged ({error}); `theanine doctor` names "
                 "the row, and an export or a backup restores it"
             ) from error
@@ -489,6 +499,9 @@ class SqlStore:
     set_retention = _changing(user_settings.set_retention)
     retentions = _reading(user_settings.load_retentions)
 
+    export_versions = _reading(export_rows.load_export_versions)
+    export_settings = _reading(export_rows.export_settings)
+
     async def restore(
         self, records: Iterable[Mapping[str, Any]], *, partial: bool = False
     ) -> Restored:
@@ -510,14 +523,15 @@ class SqlStore:
         engine = self.engine
         run = anyio.to_thread.run_sync
         transaction = self._read_transaction(engine)
+        db = await run(self._run, transaction.__enter__)
+        records = export_rows.export_records(db, scope)
 
         def end() -> None:
+            records.close()  # an open cursor would go on reading the old state
             transaction.__exit__(None, None, None)
             self._finish_erasing(engine)
 
-        db = await run(self._run, transaction.__enter__)
         try:
-            records = export_rows.export_records(db, scope)
             while batch := await run(self._run, lambda: list(islice(records, _EXPORT_BATCH))):
                 for record in batch:
                     yield record

@@ -67,17 +67,25 @@ def load_scope_versions(db: sa.Connection, scope_id: int) -> Versions:
     """Return the version of a scope; empty for one of which only a part was restored."""
     query = sa.select(t.scope.c.revision, t.scope.c.restored_versions)
     row = db.execute(query.where(t.scope.c.id == scope_id)).one()
-    return _own(db, row.revision) | json.loads(row.restored_versions)
+    return row_versions(row, load_store_id(db))
+
+
+def row_versions(row: Any, store: str) -> Versions:
+    """Return the version of a scope by its row and the id of the store."""
+    own = {store: row.revision} if row.revision else {}
+    return own | json.loads(row.restored_versions)
 
 
 def load_store_versions(db: sa.Connection) -> Versions:
     """Return the version of the store's settings."""
-    own = _own(db, int(_load_setting(db, _REVISION) or 0))
+    revision = int(_load_setting(db, _REVISION) or 0)
+    own = {load_store_id(db): revision} if revision else {}
     return own | json.loads(_load_setting(db, _RESTORED) or "{}")
 
 
-def _own(db: sa.Connection, revision: int) -> dict[str, int]:
-    return {_load_setting(db, _STORE_ID): revision} if revision else {}
+def load_store_id(db: sa.Connection) -> str:
+    """Return the id of this store; empty before its first scope."""
+    return _load_setting(db, _STORE_ID)
 
 
 def _load_setting(db: sa.Connection, name: str) -> str:
@@ -117,7 +125,7 @@ def count_store_change(db: sa.Connection) -> None:
 
 def ensure_store_id(db: sa.Connection) -> str:
     """Return the id of this store, which is made with its first scope."""
-    if not (store := _load_setting(db, _STORE_ID)):
+    if not (store := load_store_id(db)):
         store = token_hex(8)
         _save_setting(db, _STORE_ID, store)
     return store
@@ -140,7 +148,7 @@ def _save_setting(db: sa.Connection, name: str, value: str) -> None:
 
 def scope_columns(db: sa.Connection, versions: Versions) -> dict[str, Any]:
     """Return the columns that give a scope a version."""
-    store = _load_setting(db, _STORE_ID)
+    store = load_store_id(db)
     others = {name: count for name, count in versions.items() if name != store}
     return {
         "revision": versions.get(store, 0),
