@@ -664,3 +664,22 @@ def test_another_process_forgets_the_user_of_a_thread(client: theanine.Client, p
         assert [message["content"] for message in there.messages()] == [
             "Am I allergic to hazelnuts?"
         ]
+
+
+def test_added_replies_know_what_they_were_written_with(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    with ana.session() as session:
+        session.hear("I'm terrified of ships since the storm.")
+    live = ana.session("chat")
+    question = {"role": "user", "content": "Shall we book that cruise on a ship?"}
+    live.add([question])
+    recollection = live.recall()
+    history = [question, {"role": "assistant", "content": "Ships frighten you since the storm."}]
+    [reply] = live.add(history).turns
+    live.add([*history, {"role": "user", "content": "Right."}])
+    later = {"role": "assistant", "content": "So the train."}
+    [named] = live.add(later, recalled=recollection).turns
+    memories = tuple(memory.id for memory in recollection.memories)
+    assert memories and reply.recalled == named.recalled == memories
+    [unaware] = live.add({"role": "assistant", "content": "At nine."}).turns
+    assert unaware.recalled == ()

@@ -168,14 +168,24 @@ class AsyncLiveSession:
         self,
         messages: str | Message | Sequence[Message | Utterance],
         *,
+        recalled: Recollection | None = None,
         resent: bool = True,
         at: datetime | None = None,
         metadata: Metadata | None = None,
     ) -> AddReport:
-        """Log messages as the APIs of OpenAI and Anthropic have them; see ``user.add``."""
+        """Log messages as the APIs of OpenAI and Anthropic have them; see ``user.add``.
+
+        ``recalled`` is what the assistant's new messages were written with, as in :meth:`say`.
+        """
         await self._engine.break_off(self._stream_key)
         listed = isinstance(messages, Sequence) and not isinstance(messages, str)
-        utterances = self._read(messages, at, metadata)
+        shown = self._recalled if recalled is None else memory_ids(recalled, self._scope)
+        utterances = [
+            replace(utterance, recalled=utterance.recalled or shown)
+            if utterance.role == "assistant"
+            else utterance
+            for utterance in self._read(messages, at, metadata)
+        ]
         return await self._log(utterances, resent=resent and listed, arriving=at is None)
 
     async def add_alone(

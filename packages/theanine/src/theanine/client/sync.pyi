@@ -195,11 +195,14 @@ class LiveSession(_Handle):
         self,
         messages: str | Message | Sequence[Message | Utterance],
         *,
+        recalled: Recollection | None = None,
         resent: bool = True,
         at: datetime | None = None,
         metadata: Metadata | None = None,
     ) -> AddReport:
-        """Log messages as the APIs of OpenAI and Anthropic have them; see ``user.add``."""
+        """Log messages as the APIs of OpenAI and Anthropic have them; see ``user.add``.
+
+        ``recalled`` is what the assistant's new messages were written with, as in :meth:`say`."""
 
     def turns(self) -> list[Turn]:
         """Return the session's turns so far, by whatever process they were logged.

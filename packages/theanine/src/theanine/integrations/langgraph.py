@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from theanine.errors import BadInput
 from theanine.integrations.handles import Call, UserHandle, call, call_now, needs_extra, run_now
-from theanine.integrations.words import json_lines, new_lines
+from theanine.integrations.words import check_json, json_lines, new_lines
 from theanine.types import Recollection, Turn
 
 with needs_extra("langgraph"):
@@ -112,10 +112,7 @@ class TheanineStore(BaseStore):
                 await call(self._user.forget, thread=_thread(place))
             return
         value, before = dict(op.value), _words(known.value, op.index) if known else ()
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise BadInput(f"the value of {op.key!r} can't be stored as JSON: {error}") from None
+        check_json(value, f"the value of {op.key!r}")
         words = "\n".join(new_lines(before, _words(value, op.index)))
         message: dict[str, Any] = {
             "role": "assistant",

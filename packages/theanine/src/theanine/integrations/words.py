@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
+
+from theanine.errors import BadInput
+from theanine.messages.parts import as_message, part_words
+from theanine.messages.read import message_parts
+from theanine.types import Message
 
 _UNSTORABLE = str.maketrans({"\0": " ", **{chr(code): "\ufffd" for code in range(0xD800, 0xE000)}})
 
@@ -35,3 +41,31 @@ def new_lines(before: Iterable[str], lines: Sequence[str]) -> list[str]:
     known = set(before)
     added = [line.translate(_UNSTORABLE) for line in lines if line not in known]
     return added if any(line.strip() for line in added) else []
+
+
+def item_message(item: Any) -> Message:
+    """Return a framework's item as one message, which holds it as it is besides its words.
+
+    What is none of the user's, the assistant's or the system's words is the tool's. Raises BadInput
+    for what JSON can't hold.
+    """
+    item = as_message(item, "the item")
+    check_json(item, "the item")
+    try:
+        parts = [*message_parts(item, "the item")]
+    except BadInput:  # of a kind that is no message
+        parts = []
+    words = "\n".join(filter(str.strip, (part_words(part) for _, part in parts)))
+    words = words.translate(_UNSTORABLE)
+    role = parts[0][0] if words else "tool"
+    if role != "tool":
+        return {"role": role, "content": [{"type": "item", "text": words, "value": item}]}
+    return {"role": "tool", "content": words or f"[{item.get('type', 'item')}]", "value": item}
+
+
+def check_json(value: Any, what: str) -> None:
+    """Raise BadInput, which names what it is, for a value that JSON can't hold."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"{what} can't be stored as JSON: {error}") from None

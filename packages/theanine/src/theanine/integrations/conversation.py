@@ -1,0 +1,101 @@
+"""A conversation that a framework holds: its turns in the log, what matters in its prompts."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Hashable, Sequence
+from typing import Any, TypeVar
+
+from theanine.client.options import RecallArguments
+from theanine.integrations.handles import Call, UserHandle
+from theanine.types import Message, Recollection, Scope
+
+R = TypeVar("R")
+CAPACITY = 1_000
+"""Conversations whose recollection is kept from one request of a run to the next."""
+
+_log = logging.getLogger(__name__)
+
+
+class Conversation:
+    """The conversation under one key of a user's sessions.
+
+    Args:
+        user: the user's handle.
+        key: the key of the session.
+        options: options of each recall, such as ``budget``.
+        strict: raise what goes wrong with memory; otherwise it is logged as an error, and the run
+            goes on without a recollection.
+    """
+
+    def __init__(self, user: UserHandle, key: str, options: RecallArguments, strict: bool) -> None:
+        self._live = user.session(key)
+        self._options, self._strict = options, strict
+        self._asked: Hashable = None
+        self._recollection: Recollection | None = None
+
+    async def record(self, messages: Sequence[Message], call: Call) -> None:
+        """Log what is new of the messages so far; what is logged already stays as it is."""
+        if messages:
+            adding = call(self._live.add, messages, recalled=self._recollection)
+            await self._guard(adding, "the turns were not logged")
+
+    async def add(self, messages: Sequence[Message], call: Call) -> None:
+        """Log messages, all of which are new; whatever goes wrong is raised."""
+        await call(self._live.add, messages, recalled=self._recollection, resent=False)
+
+    async def recall(self, asked: Hashable, shown: int, call: Call) -> str:
+        """Return what to put after the user's words; empty if nothing is relevant.
+
+        Args:
+            asked: tells the user's newest message from earlier ones; memory is asked once for each.
+            shown: how many of the newest turns the model sees anyway.
+        """
+        if asked != self._asked:
+            self._recollection = await self._guard(
+                call(self._live.recall, last=max(shown, 1), **self._options),
+                "nothing was recalled",
+            )
+            self._asked = asked
+        return block_of(self._recollection)
+
+    async def _guard(self, work: Awaitable[R], otherwise: str) -> R | None:
+        try:
+            return await work
+        except Exception:
+            if self._strict:
+                raise
+            _log.exception("memory failed, so %s; the run goes on", otherwise)
+            return None
+
+
+class Conversations:
+    """The conversations of one adapter, by user and key; the least recently used are dropped."""
+
+    def __init__(self, options: RecallArguments, strict: bool) -> None:
+        self._options, self._strict = options, strict
+        self._known: OrderedDict[tuple[Scope, str], Conversation] = OrderedDict()
+
+    def get(self, user: UserHandle, key: str) -> Conversation:
+        """Return the conversation of a user under a key."""
+        place = (user.scope, key)
+        if place not in self._known:
+            self._known[place] = Conversation(user, key, self._options, self._strict)
+            if len(self._known) > CAPACITY:
+                self._known.popitem(last=False)
+        self._known.move_to_end(place)
+        return self._known[place]
+
+
+def block_of(recollection: Recollection | None) -> str:
+    """Return a recollection as a text, fenced as data; empty if it is."""
+    messages = recollection.messages() if recollection else []
+    return str(messages[0]["content"]) if messages else ""
+
+
+def append_text(content: Any, text: str, kind: str = "text") -> Any:
+    """Return a message's content, a string or a list of parts, with a text after it."""
+    if isinstance(content, str):
+        return f"{content}\n\n{text}" if content else text
+    return [*content, {"type": kind, "text": text}]

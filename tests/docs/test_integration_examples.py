@@ -1,0 +1,60 @@
+"""The examples of docs/examples/integrations, each in two processes: the second recalls."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from support.forking import Python
+from theanine.testing import ScriptedServer
+
+RUN = """
+import runpy, sys
+
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+FEAR = "I'm terrified of ships since the storm."
+QUESTION = "Shall we book that cruise on a ship?"
+MAX_LINES = 20
+FOLDER = Path(__file__).parents[2] / "docs" / "examples" / "integrations"
+PACKAGES = {
+    "with_langchain": "langchain_openai",
+    "with_openai_agents": "agents",
+}
+"""The example and the package that it needs."""
+
+
+def test_every_example_is_run() -> None:
+    assert {path.stem for path in FOLDER.glob("*.py")} == {*PACKAGES}
+
+
+@pytest.mark.slow
+@pytest.mark.server
+@pytest.mark.parametrize("example", PACKAGES)
+def test_the_second_run_recalls_the_first(
+    example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if find_spec(PACKAGES[example]) is None:
+        pytest.skip(f"{PACKAGES[example]} is not installed (make extras)")
+    path = FOLDER / f"{example}.py"
+    assert len(path.read_text("utf-8").splitlines()) <= MAX_LINES
+    monkeypatch.chdir(tmp_path)
+    with ScriptedServer("I see.") as server:
+        environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
+        outputs: list[str] = []
+        for words in (FEAR, QUESTION):
+            with Python(RUN, str(path), words, environment=environment) as process:
+                code, output, errors = process.communicate()
+            assert code == 0, errors
+            outputs.append(output)
+        seen = [request["messages"] for request in server.requests]
+    if seen:  # what the example asks of a model
+        first, second = seen
+        assert FEAR in str(first[-1]) and "remembered" not in str(first)
+        assert str(second[-1]["content"]).startswith(QUESTION) and FEAR.split(".")[0] in str(second)
+        assert "terrified" not in str(second[:-1])
+    else:
+        assert "terrified" not in outputs[0] and "terrified" in outputs[1]
