@@ -184,7 +184,8 @@ class Engine:
 
     async def recall_options(self, scope: Scope, arguments: RecallArguments) -> RecallOptions:
         """Return the options of a recall in a scope. Raises SettingsError."""
-        return recall_options(await self.now(scope), arguments)
+        dated = any(arguments.get(name) is not None for name in ("since", "until", "as_of"))
+        return recall_options(await self.now(scope) if dated else self.clock(), arguments)
 
     async def listing(self, scope: Scope, arguments: ListArguments) -> Listing:
         """Return the options of a list. Raises SettingsError."""

@@ -167,7 +167,12 @@ def _fold(lines: Iterable[Line]) -> list[Line]:
         if isinstance(owner, Memory) or line.note or not owner.text.strip():
             result.append(line)
             continue
-        same = by_words[Content.read(owner.speaker, owner.text)]
+        whole = line.passages[0]  # it has read its content already, and keeps it for later recalls
+        same = by_words[
+            whole.content
+            if whole.is_whole and not owner.attachment
+            else Content.read(owner.speaker, owner.text)
+        ]
         for place in same:
             other = result[place]
             if isinstance(other.owner, Turn) and _may_fold(owner, other.owner):
