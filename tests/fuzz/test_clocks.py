@@ -99,17 +99,16 @@ ROWS = (
 )
 
 
-@pytest.mark.parametrize("change", [*ROWS, "UPDATE scope SET time_zone = 'No/Where'"])
+@pytest.mark.parametrize("change", [*ROWS, "UPDATE scope_state SET time_zone = 'No/Where'"])
 def test_a_bad_time_in_a_store_stops_no_command(tmp_path: Path, change: str) -> None:
     run = _stores(tmp_path)
     file = tmp_path / "ana.jsonl"
     file.write_text(_line("ana", "2024-05-01T10:00:00+02:00"), "utf-8")
     run("import", str(file), "--user", "ana")
-    column = "id" if " scope " in change else "scope"
     db = sqlite3.connect(run.store)
     with db:
         owner = "(SELECT id FROM scope WHERE \"user\" = 'ana')"
-        db.execute(f"{change} WHERE {column} = {owner}")
+        db.execute(f"{change} WHERE scope = {owner}")
     db.close()
     for command in COMMANDS:
         run(*command)

@@ -14,7 +14,7 @@ from theanine.errors import StoreError
 from theanine.store import Store
 from theanine.store.processes import process_holder
 from theanine.store.sql import integrity
-from theanine.store.sql.rows import find_scope
+from theanine.store.sql.scopes import find_scope
 from theanine.store.sql.store import SqlStore
 from theanine.store.values import JournalEntry
 from theanine.types import (

@@ -25,7 +25,8 @@ from theanine.errors import NotFound, TheanineError
 from theanine.server.problems import Refused
 from theanine.store.sql import schema as t
 from theanine.store.sql.holders import DatabaseTime
-from theanine.store.sql.rows import insert_rows, scope_from_row
+from theanine.store.sql.rows import insert_rows
+from theanine.store.sql.scopes import scope_from_row
 from theanine.store.sql.store import SqlStore
 from theanine.types import Scope
 

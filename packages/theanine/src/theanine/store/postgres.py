@@ -22,7 +22,7 @@ from theanine.errors import (
 from theanine.store import sqlstates
 from theanine.store.sql import schema as t
 from theanine.store.sql import sidecars, upgrade
-from theanine.store.sql.rows import find_scope
+from theanine.store.sql.scopes import cache_numbers, find_scope
 from theanine.store.sql.store import SqlStore
 from theanine.types import Scope
 
@@ -124,7 +124,7 @@ class PostgresStore(SqlStore):
         with engine.connect().execution_options(**options) as db:
             if limits := self._limits():
                 _select(db, limits)
-            yield db
+            yield cache_numbers(db, {})
 
     @contextmanager
     def _write_transaction(
@@ -142,7 +142,7 @@ class PostgresStore(SqlStore):
             calls.append(f"pg_advisory_xact_lock({_scope_key(scope)})")
         with engine.begin() as db:
             _select(db, calls)
-            yield db
+            yield cache_numbers(db, {})
 
     def _limits(self, **timeouts: int) -> list[str]:
         """Return calls that limit a transaction's waits, in milliseconds."""

@@ -22,6 +22,7 @@ from theanine.store import residue_scan, sidecar_files
 from theanine.store.sql import erasure, upgrade
 from theanine.store.sql import schema as t
 from theanine.store.sql.memories import load_scope_version
+from theanine.store.sql.scopes import cache_numbers
 from theanine.store.sql.store import P, SqlStore, T, Work
 from theanine.store.values import ScopeVersion
 from theanine.types import Scope
@@ -60,6 +61,7 @@ class SqliteStore(SqlStore):
         self._uri = ""  # set for a store that can only be read
         self._data_version: int | None = None
         self._scope_versions: dict[Scope, ScopeVersion] = {}
+        self._scope_numbers: dict[Scope, int] = {}
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -206,7 +208,7 @@ class SqliteStore(SqlStore):
     def _read_transaction(self, engine: sa.Engine) -> Generator[sa.Connection]:
         with engine.connect() as db:
             db.exec_driver_sql("BEGIN")
-            yield db
+            yield cache_numbers(db, {})
 
     @contextmanager
     def _write_transaction(
@@ -220,7 +222,7 @@ class SqliteStore(SqlStore):
             try:
                 # IMMEDIATE waits for the write lock at once; upgrading a read lock would not wait.
                 db.exec_driver_sql("BEGIN IMMEDIATE")
-                yield db
+                yield cache_numbers(db, {})
                 db.commit()
             finally:
                 if not durable:
@@ -234,9 +236,10 @@ class SqliteStore(SqlStore):
         def run() -> T:
             with self._quick_lock:
                 if self._quick_connection is None:
-                    self._quick_connection = engine.connect()
+                    self._quick_connection = cache_numbers(engine.connect(), self._scope_numbers)
                 try:
                     self._quick_connection.exec_driver_sql("BEGIN")
+                    self._drop_outdated(self._quick_connection)
                     return work(self._quick_connection, *args, **kwargs)
                 finally:
                     self._quick_connection.rollback()
@@ -247,12 +250,16 @@ class SqliteStore(SqlStore):
         """Return the version, cached until any connection of any process commits."""
         return await self._read_quickly(self._cached_version, scope)
 
-    def _cached_version(self, db: sa.Connection, scope: Scope) -> ScopeVersion:
+    def _drop_outdated(self, db: sa.Connection) -> None:
+        """Empty the caches if any connection of any process has committed, or if they are full."""
         raw: Any = db.connection.dbapi_connection
         data_version = raw.execute("PRAGMA data_version").fetchone()[0]
-        if data_version != self._data_version or len(self._scope_versions) >= _MAX_VERSIONS:
+        if data_version != self._data_version or len(self._scope_numbers) >= _MAX_VERSIONS:
             self._scope_versions.clear()
+            self._scope_numbers.clear()
             self._data_version = data_version
+
+    def _cached_version(self, db: sa.Connection, scope: Scope) -> ScopeVersion:
         if (version := self._scope_versions.get(scope)) is None:
             version = self._scope_versions[scope] = load_scope_version(db, scope)
         return version
@@ -260,6 +267,7 @@ class SqliteStore(SqlStore):
     async def close(self) -> None:
         """Release all connections."""
         self._scope_versions.clear()
+        self._scope_numbers.clear()
         self._data_version = None
         if self._process == os.getpid():
             with self._quick_lock:

@@ -14,7 +14,7 @@ from theanine.server.paging import Page, Paging, read_page
 from theanine.server.problems import responses
 from theanine.server.state import ServerState
 from theanine.store.sql import schema as t
-from theanine.store.sql.rows import scope_from_row
+from theanine.store.sql.scopes import scope_from_row
 from theanine.store.values import ForgetReport, UserSettings
 from theanine.types import Scope
 

@@ -18,7 +18,6 @@ from theanine.store.sql.remembering import (
     save_progress,
 )
 from theanine.store.sql.rows import (
-    SELECT_SCOPE_ID,
     SELECT_TURNS,
     chunks,
     dumps,
@@ -27,10 +26,9 @@ from theanine.store.sql.rows import (
     offset_minutes,
     read_metadata,
     require_session,
-    scope_params,
-    take_numbers,
     values_of,
 )
+from theanine.store.sql.scopes import find_scope, take_numbers
 from theanine.store.sql.vectors import insert_vectors, load_active_embedder, require_embedder
 from theanine.store.validate import check_text
 from theanine.types import Memory, MemoryBatch, Metadata, NewLink, NewMark, NewMemory, Scope
@@ -49,10 +47,11 @@ def commit_batch(
     seen: tuple[int, int] | None = None,
 ) -> list[Memory]:
     """Insert the batch and advance the method's progress; a second call returns nothing."""
-    row = db.execute(_LOCK_SCOPE, scope_params(scope)).one_or_none()
+    scope_id = find_scope(db, scope)
+    row = db.execute(_LOCK_SCOPE, {"scope_id": scope_id}).one_or_none()
     if row is None:
         raise NotFound(f"session {session} no longer exists: its user was forgotten")
-    session_row = require_session(db, row.id, session)
+    session_row = require_session(db, scope_id, session)
     if session_row.ended_at is None:
         raise NotFound(f"session {session} is still open; end it before remembering it")
     if row.lease_holder != holder:
@@ -60,14 +59,18 @@ def commit_batch(
             f"session {session} was not committed: another process took over, or something was "
             "forgotten meanwhile; nothing is lost, the next `remember` handles it"
         )
-    if not _advance_progress(db, row.id, session, method, at, seen):
+    if not _advance_progress(db, scope_id, session, method, at, seen):
         return []
-    _check_batch(db, row.id, batch)
+    _check_batch(db, scope_id, batch)
     return _insert_batch(db, session_row, method, batch, embedder)
 
 
 # Built once: an import commits hundreds of batches a second.
-_LOCK_SCOPE = SELECT_SCOPE_ID.add_columns(t.scope.c.lease_holder).with_for_update()
+_LOCK_SCOPE = (
+    sa.select(t.scope_state.c.lease_holder)
+    .where(t.scope_state.c.scope == sa.bindparam("scope_id"))
+    .with_for_update()
+)
 _SELECT_LAST_TURN = sa.select(sa.func.max(t.turn.c.id)).where(
     t.turn.c.scope == sa.bindparam("scope_id"), t.turn.c.session == sa.bindparam("number")
 )

@@ -16,14 +16,8 @@ from theanine.store.sql import schema as t
 from theanine.store.sql.commit import insert_memories
 from theanine.store.sql.memories import load_memories
 from theanine.store.sql.remembering import load_progress, save_progress
-from theanine.store.sql.rows import (
-    chunks,
-    find_scope,
-    insert_rows,
-    invalidate_scope,
-    load_scope_ids,
-    take_numbers,
-)
+from theanine.store.sql.rows import chunks, insert_rows
+from theanine.store.sql.scopes import find_scope, invalidate_scope, load_scope_ids, take_numbers
 from theanine.store.sql.turns import insert_session, insert_turns
 from theanine.store.sql.vectors import insert_vectors, load_active_embedder, require_embedder
 from theanine.store.validate import check_time, check_utterance

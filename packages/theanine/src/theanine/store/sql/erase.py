@@ -14,7 +14,8 @@ from theanine.clock import micros
 from theanine.errors import BadInput, NotFound
 from theanine.store.sql import schema as t
 from theanine.store.sql.erasure import Erasure
-from theanine.store.sql.rows import chunks, find_scope, require_session
+from theanine.store.sql.rows import chunks, require_session
+from theanine.store.sql.scopes import find_scope
 from theanine.store.sql.tombstones import (
     add_memory_tombstones,
     add_turn_tombstones,

@@ -13,7 +13,8 @@ import sqlalchemy as sa
 
 from theanine.store.sql import schema as t
 from theanine.store.sql.journal import erased_columns
-from theanine.store.sql.rows import chunks, invalidate_scope, local_time
+from theanine.store.sql.rows import chunks, local_time
+from theanine.store.sql.scopes import invalidate_scope
 from theanine.store.values import ForgetReport
 from theanine.types import Scope
 

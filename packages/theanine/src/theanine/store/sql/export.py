@@ -18,12 +18,7 @@ from theanine.store.sql.export_codec import (
 )
 from theanine.store.sql.memories import group_by_memory, select_by_memory
 from theanine.store.sql.remembering import load_default_method
-from theanine.store.sql.rows import (
-    SCOPE_NAMES,
-    in_scope,
-    scope_from_row,
-    scope_params,
-)
+from theanine.store.sql.scopes import load_with_scopes, scope_params
 from theanine.store.sql.user_settings import load_store_retention
 from theanine.store.sql.vectors import load_active_embedder
 from theanine.store.sql.versions import (
@@ -50,10 +45,15 @@ def export_records(db: sa.Connection, scope: Scope | None) -> Generator[dict[str
 
 def load_export_versions(db: sa.Connection, scope: Scope | None = None) -> dict[Scope, Versions]:
     """Return the version of each scope, or of one, also of those without data."""
-    query = sa.select(t.scope).order_by(*SCOPE_NAMES)
-    rows = db.execute(in_scope(db, query, scope)).all()
     store = load_store_id(db)
-    return {scope_from_row(row): row_versions(row, store) for row in rows}
+    return {owner: row_versions(row, store) for owner, row in _load_states(db, scope)}
+
+
+def _load_states(db: sa.Connection, scope: Scope | None) -> list[tuple[Scope, Any]]:
+    """Return the rows of ``scope_state`` in the order of their scopes' names."""
+    state = t.scope_state
+    rows = load_with_scopes(db, sa.select(state), state.c.scope, scope)
+    return sorted(rows, key=lambda pair: (pair[0].tenant, pair[0].agent, pair[0].user))
 
 
 def export_settings(db: sa.Connection) -> list[dict[str, Any]]:
@@ -74,9 +74,8 @@ def _export_records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str
     """Yield a header, then each scope's records by type and number."""
     yield from [_export_header(db)] if scope else export_settings(db)
     store = load_store_id(db)
-    query = sa.select(t.scope).order_by(*SCOPE_NAMES)
-    for row in db.execute(in_scope(db, query, scope)).all():
-        names = scope_params(scope_from_row(row))
+    for exported, row in _load_states(db, scope):
+        names = scope_params(exported)
         owner = {n: name for n, name in names.items() if n == "user" or name != "default"}
         counters = {name: getattr(row, name) for name in COUNTERS.values()}
         own = {name: getattr(row, name) for name in SETTINGS if getattr(row, name) is not None}
@@ -84,7 +83,7 @@ def _export_records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str
         yield {"type": "scope", "scope": owner, **counters, **own, "versions": versions}
         for type_, table in TABLES.items():
             read = _export_vectors if type_ == "vector" else _export_rows
-            for values in read(db, row.id, table):
+            for values in read(db, row.scope, table):
                 yield {"type": type_, "scope": owner, **values}
 
 

@@ -8,27 +8,29 @@ import sqlalchemy as sa
 
 from theanine.store.sql import schema as t
 
-_REFERENCES: tuple[tuple[sa.Column[int], sa.Table], ...] = (
-    (t.session.c.scope, t.scope),
-    (t.journal.c.scope, t.scope),
-    (t.reservation.c.scope, t.scope),
-    (t.turn.c.session, t.session),
-    (t.given.c.session, t.session),
-    (t.remembering.c.session, t.session),
-    (t.memory.c.session, t.session),
-    (t.mark.c.session, t.session),
-    (t.source.c.turn, t.turn),
-    (t.source.c.memory, t.memory),
-    (t.origin.c.memory, t.memory),
-    (t.origin.c.origin, t.memory),
-    (t.mark.c.memory, t.memory),
-    (t.mark.c.by, t.memory),
-    (t.link.c.newer, t.memory),
-    (t.link.c.older, t.memory),
-    (t.vector.c.memory, t.memory),
-    (t.vector.c.embedder, t.embedder),
+_REFERENCES: tuple[tuple[sa.Column[int], sa.Column[int]], ...] = (
+    (t.scope.c.id, t.scope_state.c.scope),
+    (t.scope_state.c.scope, t.scope.c.id),
+    (t.session.c.scope, t.scope.c.id),
+    (t.journal.c.scope, t.scope.c.id),
+    (t.reservation.c.scope, t.scope.c.id),
+    (t.turn.c.session, t.session.c.id),
+    (t.given.c.session, t.session.c.id),
+    (t.remembering.c.session, t.session.c.id),
+    (t.memory.c.session, t.session.c.id),
+    (t.mark.c.session, t.session.c.id),
+    (t.source.c.turn, t.turn.c.id),
+    (t.source.c.memory, t.memory.c.id),
+    (t.origin.c.memory, t.memory.c.id),
+    (t.origin.c.origin, t.memory.c.id),
+    (t.mark.c.memory, t.memory.c.id),
+    (t.mark.c.by, t.memory.c.id),
+    (t.link.c.newer, t.memory.c.id),
+    (t.link.c.older, t.memory.c.id),
+    (t.vector.c.memory, t.memory.c.id),
+    (t.vector.c.embedder, t.embedder.c.id),
 )
-"""Columns, and the table (of the same scope) whose ``id`` they refer to."""
+"""Columns, and what they refer to: a number in a table, of the same scope if it has scopes."""
 
 
 def find_dangling_references(db: sa.Connection) -> list[str]:
@@ -36,9 +38,9 @@ def find_dangling_references(db: sa.Connection) -> list[str]:
     faults: list[str] = []
     for column, target in _REFERENCES:
         table = column.table
-        match = [target.c.id == column]
-        if "scope" in target.c:
-            match.append(target.c.scope == table.c.scope)
+        match = [target == column]
+        if "scope" in table.c and "scope" in target.table.c:
+            match.append(target.table.c.scope == table.c.scope)
         keys = table.primary_key.columns
         dangling = sa.select(*keys).where(column.is_not(None), ~sa.exists().where(*match))
         count = db.execute(sa.select(sa.func.count()).select_from(dangling.subquery())).scalar_one()
@@ -50,7 +52,7 @@ def find_dangling_references(db: sa.Connection) -> list[str]:
 
 
 JSON_COLUMNS: tuple[sa.Column[str], ...] = (
-    t.scope.c.restored_versions,
+    t.scope_state.c.restored_versions,
     t.session.c.metadata,
     t.turn.c.recalled,
     t.turn.c.notes,

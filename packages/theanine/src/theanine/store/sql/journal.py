@@ -8,6 +8,7 @@ accounting under the key with a random suffix; entries whose text was erased get
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import fields
 from secrets import token_hex
@@ -17,16 +18,11 @@ import sqlalchemy as sa
 
 from theanine.clock import micros, moment
 from theanine.store.sql import schema as t
-from theanine.store.sql.rows import (
-    SCOPE_NAMES,
-    chunks,
-    dumps,
+from theanine.store.sql.rows import chunks, dumps, escape_unstorable, insert_rows
+from theanine.store.sql.scopes import (
     erased_since,
-    escape_unstorable,
     find_scope,
-    in_scope,
-    insert_rows,
-    scope_from_row,
+    load_named_scopes,
 )
 from theanine.store.values import CostLine, JournalEntry
 from theanine.types import Scope
@@ -133,7 +129,7 @@ def retire_entry(db: sa.Connection, scope: Scope, key: str) -> None:
 def sum_costs(db: sa.Connection, scope: Scope | None = None) -> list[CostLine]:
     """Sum calls by scope, session, step and model; the cost is None if any answer has none."""
     j = t.journal.c
-    group = (*SCOPE_NAMES, j.session, j.step, j.model)
+    group = (j.scope, j.session, j.step, j.model)
     answered = j.input_tokens + j.output_tokens > 0  # an unanswered call costs nothing
     unpriced = sa.case((sa.and_(j.cost.is_(None), answered), 1), else_=0)
     query = (
@@ -146,13 +142,20 @@ def sum_costs(db: sa.Connection, scope: Scope | None = None) -> list[CostLine]:
             sa.case((sa.func.sum(unpriced) == 0, sa.func.sum(j.cost))).label("cost"),
             sa.func.sum(j.seconds).label("seconds"),
         )
-        .join_from(t.scope, t.journal, j.scope == t.scope.c.id)
         .group_by(*group)
-        .order_by(*group)
+        .order_by(*group[1:])
     )
+    if scope is None:
+        owners = load_named_scopes(db)
+    else:
+        owners = [(scope, number := find_scope(db, scope))]
+        query = query.where(j.scope == number)
+    rows: defaultdict[int, list[Any]] = defaultdict(list)
+    for row in db.execute(query):
+        rows[row.scope].append(row)
     return [
         CostLine(
-            scope=scope_from_row(row),
+            scope=owner,
             session=row.session,
             step=row.step,
             model=row.model,
@@ -163,5 +166,6 @@ def sum_costs(db: sa.Connection, scope: Scope | None = None) -> list[CostLine]:
             cost=row.cost,
             seconds=row.seconds,
         )
-        for row in db.execute(in_scope(db, query, scope))
+        for owner, number in owners
+        for row in rows[number]
     ]

@@ -15,7 +15,8 @@ from theanine.clock import micros
 from theanine.filters import NO_FILTER
 from theanine.store.sql import schema as t
 from theanine.store.sql.memories import load_memories
-from theanine.store.sql.rows import Columns, chunks, find_scope, numbered, read_metadata
+from theanine.store.sql.rows import Columns, chunks, numbered, read_metadata
+from theanine.store.sql.scopes import find_scope
 from theanine.store.sql.turns import load_sessions, load_turns
 from theanine.store.values import Listing
 from theanine.types import PIN_KINDS, Memory, Metadata, Scope, Session, Turn

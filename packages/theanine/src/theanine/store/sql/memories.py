@@ -12,43 +12,34 @@ import sqlalchemy as sa
 
 from theanine.clock import moment
 from theanine.store.sql import schema as t
-from theanine.store.sql.rows import (
-    SELECT_MEMORIES,
-    SELECT_SCOPE_ID,
-    chunks,
-    find_scope,
-    local_time,
-    numbered,
-    read_metadata,
-    scope_params,
-    unique_epoch,
-)
+from theanine.store.sql.rows import SELECT_MEMORIES, chunks, local_time, numbered, read_metadata
+from theanine.store.sql.scopes import find_scope, unique_epoch
+from theanine.store.sql.vectors import load_active_embedder
 from theanine.store.values import ScopeVersion
 from theanine.types import Link, Mark, Memory, Relation, Scope
 
-_ACTIVE_EMBEDDER = sa.select(t.embedder.c.name).where(t.embedder.c.active).scalar_subquery()
-_SELECT_VERSION = SELECT_SCOPE_ID.add_columns(
-    t.scope.c.epoch,
-    t.scope.c.next_memory,
-    t.scope.c.next_turn,
-    t.scope.c.next_mark,
-    t.scope.c.time_zone,
-    _ACTIVE_EMBEDDER.label("embedder"),
-)
+_SELECT_VERSION = sa.select(
+    t.scope_state.c.epoch,
+    t.scope_state.c.next_memory,
+    t.scope_state.c.next_turn,
+    t.scope_state.c.next_mark,
+    t.scope_state.c.time_zone,
+).where(t.scope_state.c.scope == sa.bindparam("scope_id"))
 
 
 def load_scope_version(db: sa.Connection, scope: Scope) -> ScopeVersion:
-    """Return the scope's version, in one select."""
-    row = db.execute(_SELECT_VERSION, scope_params(scope)).one_or_none()
-    if row is None:
+    """Return the scope's version."""
+    if not (scope_id := find_scope(db, scope)):
         return ScopeVersion()
+    row = db.execute(_SELECT_VERSION, {"scope_id": scope_id}).one()
+    embedder = load_active_embedder(db)
     return ScopeVersion(
-        scope_id=row.id,
-        epoch=unique_epoch(row.id, row.epoch),
+        scope_id=scope_id,
+        epoch=unique_epoch(scope_id, row.epoch),
         memories=row.next_memory - 1,
         turns=row.next_turn - 1,
         marks=row.next_mark - 1,
-        embedder=row.embedder or "",
+        embedder=embedder.name if embedder else "",
         time_zone=row.time_zone or "",
     )
 
@@ -63,14 +54,15 @@ def load_memories(
     ids: Sequence[int] | None = None,
 ) -> list[Memory]:
     """Return memories numbered above ``after``, up to ``upto``, and of ``ids`` if given."""
+    params = {"scope_id": find_scope(db, scope)}
     if ids is None:
         selects = _select_memories(lambda number: numbered(number, after, upto))
-        return _load(db, selects, scope_params(scope), method)
+        return _load(db, selects, params, method)
     numbers = sorted({id for id in ids if after < id and (upto is None or id <= upto)})
     return [
         memory
         for some in chunks(numbers)
-        for memory in _load(db, _BY_ID, {**scope_params(scope), "numbers": some}, method)
+        for memory in _load(db, _BY_ID, {**params, "numbers": some}, method)
     ]
 
 
@@ -79,7 +71,7 @@ _Filter = Callable[[sa.Column[int]], sa.ColumnElement[bool]]
 
 
 def select_by_memory(
-    column: sa.Column[int], scope: int | sa.ScalarSelect[int], where: _Filter
+    column: sa.Column[int], scope: int | sa.BindParameter[int], where: _Filter
 ) -> sa.Select[int, int]:
     """Select the numbers in a column of ``source`` or ``origin``, in order, for each memory."""
     c = column.table.c
@@ -92,7 +84,7 @@ _Selects = tuple[sa.Select[Any], sa.Select[int, int], sa.Select[int, int]]
 
 def _select_memories(where: _Filter) -> _Selects:
     """Select memories of a scope, and the pairs of them with source turns and with origins."""
-    m, scope = t.memory.c, SELECT_SCOPE_ID.scalar_subquery()
+    m, scope = t.memory.c, sa.bindparam("scope_id", type_=sa.Integer)
     return (
         SELECT_MEMORIES.where(m.scope == scope, where(m.id)).order_by(m.id),
         select_by_memory(t.source.c.turn, scope, where),

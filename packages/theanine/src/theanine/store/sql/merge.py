@@ -11,7 +11,13 @@ from theanine.errors import BadInput
 from theanine.store.sql import schema as t
 from theanine.store.sql import versions as v
 from theanine.store.sql.export_codec import COUNTERS, IMMUTABLE, KEYS, SETTINGS, TABLES
-from theanine.store.sql.rows import SCOPE_NAMES, find_scope, scope_from_row, scope_params
+from theanine.store.sql.scopes import (
+    count_change,
+    load_named_scopes,
+    look_up_scope,
+    scope_params,
+    update_state,
+)
 from theanine.store.sql.vectors import load_active_embedder
 from theanine.store.sql.versions import Order, ScopeTombstones, Versions
 from theanine.store.values import Restored
@@ -43,7 +49,7 @@ def merge_scope(
     db: sa.Connection, staged: StagedScope, tombstones: ScopeTombstones, restored: Restored
 ) -> None:
     """Put a staged scope in its place. Raises BadInput if it contradicts the stored one."""
-    stored = find_scope(db, staged.scope)
+    stored = look_up_scope(db, staged.scope)
     if _is_forgotten(staged, tombstones, stored=bool(stored)):
         restored.forgotten += 1
         _delete_scope(db, staged.id)
@@ -77,21 +83,20 @@ def merge_scope(
         new = _unite(db, staged.id, stored)
         restored.new += new
         restored.scope_ids.append(stored)
-        values: dict[str, Any] = {"epoch": t.scope.c.epoch + 1}
+        values: dict[str, Any] = {"epoch": t.scope_state.c.epoch + 1}
         if staged.whole and versions:
             values |= v.scope_columns(db, v.merge(versions, staged.versions or v.UNVERSIONED))
-        db.execute(t.scope.update().where(t.scope.c.id == stored).values(values))
+        update_state(db, stored, **values)
         if new and versions:
             v.ensure_store_id(db)
-            v.count_change(db, staged.scope)
+            count_change(db, staged.scope)
 
 
 def erase_forgotten(db: sa.Connection, restored: Restored) -> None:
     """Erase the stored scopes that the tombstones forget."""
     tombstones = ScopeTombstones(db)
-    for row in db.execute(sa.select(t.scope.c.id, *SCOPE_NAMES)).all():
-        scope = scope_from_row(row)
-        versions = v.load_scope_versions(db, row.id)
+    for scope, number in load_named_scopes(db):
+        versions = v.load_scope_versions(db, number)
         for forgotten in tombstones.find(scope):
             order = v.compare(versions, forgotten)
             if order is Order.DIVERGED:
@@ -100,8 +105,8 @@ def erase_forgotten(db: sa.Connection, restored: Restored) -> None:
                     "forget the user here first"
                 )
             if versions and order in (Order.OLDER, Order.SAME):
-                _delete_scope(db, row.id)
-                restored.replaced.append(row.id)
+                _delete_scope(db, number)
+                restored.replaced.append(number)
                 restored.erased = True
                 break
 
@@ -125,9 +130,9 @@ def _compare(db: sa.Connection, staged: StagedScope, stored: int, versions: Vers
     if not staged.versions or not staged.whole:
         return Order.DIVERGED
     order = v.compare(staged.versions, versions)
-    query = sa.select(*(t.scope.c[name] for name in COUNTERS.values()))
+    query = sa.select(*(t.scope_state.c[name] for name in COUNTERS.values()))
     mine, theirs = (
-        tuple(db.execute(query.where(t.scope.c.id == number)).one())
+        tuple(db.execute(query.where(t.scope_state.c.scope == number)).one())
         for number in (stored, staged.id)
     )
     # A copy of the file that was changed by itself has the same version, but other numbers.
@@ -172,9 +177,10 @@ def _check_nothing_forgotten(
     db: sa.Connection, staged: StagedScope, scope_id: int, other: int, when: str
 ) -> None:
     """Raise BadInput if one scope has a number that is gone from the other."""
+    state = t.scope_state.c
     for name, counter in COUNTERS.items():
         table = TABLES[name]
-        next_number = sa.select(t.scope.c[counter]).where(t.scope.c.id == other).scalar_subquery()
+        next_number = sa.select(state[counter]).where(state.scope == other).scalar_subquery()
         gone = _select_missing(scope_id, other, name).where(table.c.id < next_number)
         if (row := db.execute(gone.limit(1)).first()) is not None:
             raise BadInput(
@@ -205,8 +211,9 @@ def _count(db: sa.Connection, scope_id: int, table: sa.Table) -> int:
 
 def _name(db: sa.Connection, staged: StagedScope, versions: Versions) -> None:
     v.ensure_store_id(db)
-    values = {**scope_params(staged.scope), **v.scope_columns(db, versions)}
-    db.execute(t.scope.update().where(t.scope.c.id == staged.id).values(values))
+    names = scope_params(staged.scope)
+    db.execute(t.scope.update().where(t.scope.c.id == staged.id).values(names))
+    update_state(db, staged.id, **v.scope_columns(db, versions))
 
 
 def _delete_scope(db: sa.Connection, scope_id: int) -> None:
@@ -322,20 +329,22 @@ def _reopen_progress(db: sa.Connection, stored: int, session: int, method: str) 
 
 def _raise_counters(db: sa.Connection, staged: int, stored: int) -> None:
     """Raise counters above those of the staged scope and its rows; no number comes twice."""
-    columns = [t.scope.c[name] for name in COUNTERS.values()]
-    counters = db.execute(sa.select(*columns).where(t.scope.c.id == staged)).one()
-    own = db.execute(sa.select(*columns).where(t.scope.c.id == stored)).one()
+    state = t.scope_state.c
+    query = sa.select(*(state[name] for name in COUNTERS.values()))
+    counters = db.execute(query.where(state.scope == staged)).one()
+    own = db.execute(query.where(state.scope == stored)).one()
     values: dict[str, int] = {}
     for (name, column), *reached in zip(COUNTERS.items(), counters, own, strict=True):
         rows = TABLES[name].c
-        query = sa.select(sa.func.max(rows.id)).where(rows.scope == stored)
-        values[column] = max(*reached, (db.execute(query).scalar() or 0) + 1)
-    db.execute(t.scope.update().where(t.scope.c.id == stored).values(values))
+        last = sa.select(sa.func.max(rows.id)).where(rows.scope == stored)
+        values[column] = max(*reached, (db.execute(last).scalar() or 0) + 1)
+    update_state(db, stored, **values)
 
 
 def _merge_settings(db: sa.Connection, staged: int, stored: int) -> None:
+    s = t.scope_state
     for name in SETTINGS:
-        column = t.scope.c[name]
-        value = db.execute(sa.select(column).where(t.scope.c.id == staged)).scalar()
-        unset = t.scope.update().where(t.scope.c.id == stored, column.is_(None))
+        column = s.c[name]
+        value = db.execute(sa.select(column).where(s.c.scope == staged)).scalar()
+        unset = s.update().where(s.c.scope == stored, column.is_(None))
         db.execute(unset.values({name: value}))

@@ -12,18 +12,19 @@ from theanine.clock import micros
 from theanine.store.processes import is_dead
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import (
-    SCOPE_NAMES,
     SELECT_TURNS,
-    erased_since,
     escape_unstorable,
-    find_scope,
     imported_memory_from_row,
-    in_scope,
     insert_rows,
     require_session,
-    scope_from_row,
-    scope_params,
     turn_from_row,
+)
+from theanine.store.sql.scopes import (
+    erased_since,
+    find_scope,
+    load_with_scopes,
+    scope_key,
+    update_state,
 )
 from theanine.store.sql.versions import count_store_change
 from theanine.store.values import Pending
@@ -39,42 +40,37 @@ def acquire_lease(
     db: sa.Connection, scope: Scope, holder: str, until: datetime, now: datetime
 ) -> bool:
     """Take the scope's lease if it is free, expired or held by a dead process."""
-    query = sa.select(t.scope.c.id, t.scope.c.lease_holder, t.scope.c.lease_until)
-    row = db.execute(query.where(*_is_scope(scope)).with_for_update()).one_or_none()
+    s, number = t.scope_state.c, find_scope(db, scope)
+    query = sa.select(s.lease_holder, s.lease_until).where(s.scope == number)
+    row = db.execute(query.with_for_update()).one_or_none()
     if row is None:
         return False
     free = row.lease_holder in (None, holder)
     if not free and row.lease_until > micros(now) and not is_dead(row.lease_holder):
         return False
-    db.execute(
-        t.scope.update()
-        .where(t.scope.c.id == row.id)
-        .values(lease_holder=holder, lease_until=micros(until))
-    )
+    update_state(db, number, lease_holder=holder, lease_until=micros(until))
     return True
 
 
 def renew_lease(db: sa.Connection, scope: Scope, holder: str, until: datetime) -> bool:
     """Extend the lease; False when ``holder`` has lost it."""
-    renewed = db.execute(
-        t.scope.update()
-        .where(*_is_scope(scope), t.scope.c.lease_holder == holder)
-        .values(lease_until=micros(until))
-    )
+    held = _holds_lease(db, scope, holder)
+    renewed = db.execute(t.scope_state.update().where(*held).values(lease_until=micros(until)))
     return renewed.rowcount > 0
 
 
 def release_lease(db: sa.Connection, scope: Scope, holder: str) -> None:
     """Release the lease if ``holder`` still has it."""
-    db.execute(
-        t.scope.update()
-        .where(*_is_scope(scope), t.scope.c.lease_holder == holder)
-        .values(lease_holder=None, lease_until=None)
-    )
+    held = _holds_lease(db, scope, holder)
+    values = {"lease_holder": None, "lease_until": None}
+    db.execute(t.scope_state.update().where(*held).values(values))
 
 
-def _is_scope(scope: Scope) -> list[sa.ColumnElement[bool]]:
-    return [t.scope.c[name] == value for name, value in scope_params(scope).items()]
+def _holds_lease(
+    db: sa.Connection, scope: Scope, holder: str
+) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
+    s = t.scope_state.c
+    return (s.scope == find_scope(db, scope), s.lease_holder == holder)
 
 
 # the default method
@@ -155,29 +151,28 @@ def load_pending(db: sa.Connection, method: str, scope: Scope | None = None) -> 
         t.remembering.c.session == t.session.c.id,
         t.remembering.c.method == method,
     )
+    own = scope_key(db, t.session.c.scope, scope)
     holds_something = [  # after all of it was forgotten, only tombstones may be left
-        sa.exists(table.c.session).where(
-            table.c.scope == t.session.c.scope, table.c.session == t.session.c.id
-        )
+        sa.exists(table.c.session).where(table.c.scope == own, table.c.session == t.session.c.id)
         for table in (t.turn, t.given)
     ]
     query = (
-        sa.select(*SCOPE_NAMES, t.session.c.id, t.remembering.c.attempts, t.remembering.c.failure)
-        .join_from(t.scope, t.session, t.session.c.scope == t.scope.c.id)
+        sa.select(t.session.c.id, t.remembering.c.attempts, t.remembering.c.failure)
+        .select_from(t.session)
         .outerjoin(t.remembering, progress)
         .where(t.session.c.ended_at.is_not(None), t.remembering.c.remembered_at.is_(None))
         .where(sa.or_(*holds_something))
-        .order_by(t.scope.c.id, t.session.c.started_at, t.session.c.id)
+        .order_by(t.session.c.scope, t.session.c.started_at, t.session.c.id)
     )
     return [
         Pending(
-            scope=scope_from_row(row),
+            scope=owner,
             session=row.id,
             method=method,
             attempts=row.attempts or 0,
             failure=row.failure,
         )
-        for row in db.execute(in_scope(db, query, scope))
+        for owner, row in load_with_scopes(db, query, t.session.c.scope, scope)
     ]
 
 

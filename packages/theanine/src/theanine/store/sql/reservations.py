@@ -14,7 +14,8 @@ from theanine.store.processes import is_dead
 from theanine.store.sql import schema as t
 from theanine.store.sql.holders import DatabaseTime
 from theanine.store.sql.journal import sum_costs
-from theanine.store.sql.rows import find_scope, insert_rows
+from theanine.store.sql.rows import insert_rows
+from theanine.store.sql.scopes import find_scope
 from theanine.store.values import Reservation, Spending
 from theanine.types import Scope
 

@@ -39,6 +39,7 @@ from theanine.store.sql.export_codec import (
 from theanine.store.sql.merge import StagedScope, erase_forgotten, merge_scope
 from theanine.store.sql.remembering import init_default_method, set_default_method
 from theanine.store.sql.rows import insert_rows
+from theanine.store.sql.scopes import create_scope, update_state
 from theanine.store.sql.user_settings import (
     load_store_retention,
     retention_seconds,
@@ -146,7 +147,7 @@ class _Export:
             values["time_zone"] = zone
         if (seconds := record.get("retention")) is not None:
             values["retention"] = retention_seconds(_read_retention(seconds, where))
-        self._db.execute(t.scope.update().where(t.scope.c.id == staged.id).values(values))
+        update_state(self._db, staged.id, **values)
         staged.whole = True
         if "versions" in record:
             staged.versions = read_versions(record["versions"], where)
@@ -154,8 +155,7 @@ class _Export:
     def _stage(self, scope: Scope) -> StagedScope:
         if scope not in self._staged:
             names = {"tenant": f"restoring {token_hex(8)}", "agent": "", "user": ""}
-            created = self._db.execute(t.scope.insert().values(names)).inserted_primary_key
-            self._staged[scope] = StagedScope(scope, int(created[0]) if created else 0)
+            self._staged[scope] = StagedScope(scope, create_scope(self._db, names))
         return self._staged[scope]
 
     def insert(self, records: Sequence[Record]) -> None:

@@ -1,4 +1,4 @@
-"""Shared helpers of the SQL store: scopes and counters, and converting rows to values and back."""
+"""Shared helpers of the SQL store: converting rows to values and back."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import sqlalchemy as sa
 from theanine.clock import MAX_OFFSET, find_zone, micros, moment
 from theanine.errors import NotFound
 from theanine.store.sql import schema as t
-from theanine.store.sql.versions import first_revision
-from theanine.types import ImportedMemory, Metadata, Scalar, Scope, Session, Turn, Utterance
+from theanine.types import ImportedMemory, Metadata, Scalar, Session, Turn, Utterance
 
 _CHUNK = 5_000  # below every database's limit of bound values
 
@@ -66,102 +65,12 @@ def insert_rows(db: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, 
         db.execute(table.insert(), rows)
 
 
-# scopes and sessions
-
-
-SELECT_SCOPE_ID = sa.select(t.scope.c.id).where(
-    t.scope.c.tenant == sa.bindparam("tenant"),
-    t.scope.c.agent == sa.bindparam("agent"),
-    t.scope.c.user == sa.bindparam("user"),
-)
-"""Selects a scope's number; its parameters are :func:`scope_params`."""
-_LOCK_SCOPE = SELECT_SCOPE_ID.with_for_update()
-
-
-def scope_params(scope: Scope) -> dict[str, str]:
-    """Return the columns that identify a scope."""
-    return {"tenant": scope.tenant, "agent": scope.agent, "user": scope.user}
-
-
-OWNER = t.scope.alias("owner")
-"""The scope of a row, joined for the user's time zone."""
-
-SCOPE_NAMES = (t.scope.c.tenant, t.scope.c.agent, t.scope.c.user)
-"""The columns of which :func:`scope_from_row` makes a scope."""
-
-
-def find_scope(db: sa.Connection, scope: Scope) -> int:
-    """Return the scope's number; 0, which no row has, if nothing was ever written to it."""
-    return db.execute(SELECT_SCOPE_ID, scope_params(scope)).scalar_one_or_none() or 0
-
-
-def in_scope(
-    db: sa.Connection, query: sa.Select[*Columns], scope: Scope | None
-) -> sa.Select[*Columns]:
-    """Restrict a query over the table ``scope`` to one scope, if one is named."""
-    return query if scope is None else query.where(t.scope.c.id == find_scope(db, scope))
-
-
-def ensure_scope(db: sa.Connection, scope: Scope) -> int:
-    """Return the scope's number, creating it if need be; locks its row where rows are locked."""
-    number = db.execute(_LOCK_SCOPE, scope_params(scope)).scalar()
-    if number is None:
-        names = {**scope_params(scope), "revision": first_revision(db)}
-        created = db.execute(t.scope.insert().values(names)).inserted_primary_key
-        number = created[0] if created else 0
-    return int(number)
-
-
-def load_scope_ids(db: sa.Connection, scope: Scope | None) -> list[int]:
-    """Return the number of one scope (none if it is unknown), or those of all scopes."""
-    query = in_scope(db, sa.select(t.scope.c.id), scope)
-    return list(db.execute(query.order_by(t.scope.c.id)).scalars())
-
-
-def unique_epoch(scope_id: int, epoch: int) -> int:
-    """Return ``ScopeVersion.epoch``: a scope made anew under forgotten names repeats none."""
-    return scope_id << 32 | epoch
-
-
-def erased_since(db: sa.Connection, scope_id: int, epoch: int | None) -> bool:
-    """Return whether anything was erased since ``ScopeVersion.epoch``.
-
-    False for None, and for the epoch of an unknown scope, which had nothing that could be erased.
-    """
-    if not epoch:
-        return False
-    query = sa.select(t.scope.c.epoch).where(t.scope.c.id == scope_id)
-    return unique_epoch(scope_id, db.execute(query).scalar_one()) != epoch
-
-
-def invalidate_scope(db: sa.Connection, scope_id: int) -> None:
-    """Start a new epoch, which makes every cache stale, and revoke the lease."""
-    db.execute(
-        t.scope.update()
-        .where(t.scope.c.id == scope_id)
-        .values(epoch=t.scope.c.epoch + 1, lease_holder=None, lease_until=None)
-    )
-
-
-# Built once: SQLAlchemy takes longer to build them than SQLite to run them.
-_TAKE_NUMBERS = {
-    counter: t.scope.update()
-    .where(t.scope.c.id == sa.bindparam("scope_id"))
-    .values({counter: t.scope.c[counter] + sa.bindparam("count")})
-    .returning(t.scope.c[counter])
-    for counter in ("next_session", "next_turn", "next_memory", "next_mark")
-}
-
-
-def take_numbers(db: sa.Connection, scope_id: int, counter: str, count: int) -> int:
-    """Advance one of the scope's counters by ``count`` and return the first number."""
-    params = {"scope_id": scope_id, "count": count}
-    return int(db.execute(_TAKE_NUMBERS[counter], params).scalar_one()) - count
+# sessions
 
 
 _SELECT_SESSION = (
-    sa.select(t.session, OWNER.c.time_zone)
-    .join(OWNER, OWNER.c.id == t.session.c.scope)
+    sa.select(t.session, t.scope_state.c.time_zone)
+    .join(t.scope_state, t.scope_state.c.scope == t.session.c.scope)
     .where(t.session.c.scope == sa.bindparam("scope_id"), t.session.c.id == sa.bindparam("number"))
 )
 
@@ -186,11 +95,6 @@ def values_of(kind: Any, item: object) -> dict[str, Any]:
 
 
 # rows to values
-
-
-def scope_from_row(row: Any) -> Scope:
-    """Return the scope of a row with its three names."""
-    return Scope(user=row.user, agent=row.agent, tenant=row.tenant)
 
 
 def session_from_row(row: Any) -> Session:
@@ -220,8 +124,8 @@ def _select_with_session(table: sa.Table) -> sa.Select[Any]:
     dated = sa.func.coalesce(session.dated, sa.true()).label("dated")
     # The content of messages can be large: it is read where it is asked for.
     columns = (column for column in table.c if column is not t.turn.c.content)
-    query = sa.select(*columns, dated, OWNER.c.time_zone).outerjoin(t.session, same)
-    return query.join(OWNER, OWNER.c.id == table.c.scope)
+    query = sa.select(*columns, dated, t.scope_state.c.time_zone).outerjoin(t.session, same)
+    return query.join(t.scope_state, t.scope_state.c.scope == table.c.scope)
 
 
 SELECT_TURNS = _select_with_session(t.turn).add_columns(

@@ -1,10 +1,13 @@
-"""The tables of every SQL store. Every key begins with the scope.
+"""The tables of every SQL store.
+
+The key of every table with a column ``scope`` begins with it, so that a database can be distributed
+by it. The others, such as the scopes' names, are small and rarely written.
 
 ``metadata`` is a JSON object: the caller's own data or, of a memory, what its sources share.
-``scope.epoch`` rises when cached rows become stale; ``next_*`` are counters that number a scope's
-rows. Times are microseconds since 1970 UTC; ``zone`` is the UTC offset in minutes of a turn, or of
-the turn that a memory's time comes from. The tables are created by ``migrations/``; a test compares
-the two.
+``scope_state.epoch`` rises when cached rows become stale; ``next_*`` are counters that number a
+scope's rows. Times are microseconds since 1970 UTC; ``zone`` is the UTC offset in minutes of a
+turn, or of the turn that a memory's time comes from. The tables are created by ``migrations/``; a
+test compares the two.
 
 Some columns have older names than the values that they hold: ``turn.shared`` is
 ``Utterance.attachment``, ``memory.made_at`` is ``Memory.session_ended_at``, ``source`` holds
@@ -37,26 +40,32 @@ def _key(name: str, kind: sa.types.TypeEngine[Any] = _INTEGER) -> sa.Column[Any]
 setting = _table("setting", _key("name", _TEXT), sa.Column("value", _TEXT, nullable=False))
 
 scope = sa.Table(
-    "scope",
+    "scope",  # the names of each scope, read once by what works in it; see scopes.py
     metadata,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
     sa.Column("tenant", _TEXT, nullable=False),
     sa.Column("agent", _TEXT, nullable=False),
     sa.Column("user", _TEXT, nullable=False),
-    sa.Column("epoch", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("next_session", sa.Integer, nullable=False, server_default="1"),
-    sa.Column("next_turn", sa.Integer, nullable=False, server_default="1"),
-    sa.Column("next_memory", sa.Integer, nullable=False, server_default="1"),
-    sa.Column("next_mark", sa.Integer, nullable=False, server_default="1"),
+    sa.UniqueConstraint("tenant", "agent", "user"),
+    sqlite_autoincrement=True,  # never reuse a forgotten scope's number
+)
+
+scope_state = _table(
+    "scope_state",  # one row for each scope: all about it that changes
+    _key("scope"),
+    sa.Column("epoch", _INTEGER, nullable=False, server_default="0"),
+    sa.Column("next_session", _INTEGER, nullable=False, server_default="1"),
+    sa.Column("next_turn", _INTEGER, nullable=False, server_default="1"),
+    sa.Column("next_memory", _INTEGER, nullable=False, server_default="1"),
+    sa.Column("next_mark", _INTEGER, nullable=False, server_default="1"),
     sa.Column("lease_holder", _TEXT),
     sa.Column("lease_until", sa.BigInteger),
+    sa.Column("lease_number", _INTEGER, nullable=False, server_default="0"),
     sa.Column("time_zone", _TEXT),  # an IANA name
     sa.Column("retention", sa.BigInteger),  # seconds
     # Which state it is, so that of two exports the later one can be told; see versions.py.
-    sa.Column("revision", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("revision", _INTEGER, nullable=False, server_default="0"),
     sa.Column("restored_versions", _TEXT, nullable=False, server_default="{}"),
-    sa.UniqueConstraint("tenant", "agent", "user"),
-    sqlite_autoincrement=True,  # never reuse a forgotten scope's number
 )
 
 holder = _table(

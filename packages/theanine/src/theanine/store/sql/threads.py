@@ -22,16 +22,13 @@ from theanine.store.resent import FINGERPRINT_EDGE, LoggedTurn, fingerprint, sel
 from theanine.store.sql import schema as t
 from theanine.store.sql.holders import renew_holder
 from theanine.store.sql.remembering import mark_pending
-from theanine.store.sql.rows import (
-    SCOPE_NAMES,
-    SELECT_SCOPE_ID,
-    chunks,
+from theanine.store.sql.rows import chunks, local_time
+from theanine.store.sql.scopes import (
     ensure_scope,
     erased_since,
-    in_scope,
-    local_time,
-    scope_from_row,
-    scope_params,
+    find_scope,
+    load_with_scopes,
+    scope_key,
 )
 from theanine.store.sql.tombstones import Tombstones
 from theanine.store.sql.turns import (
@@ -120,14 +117,12 @@ def continue_thread(
     )
 
 
-def _select_last_session(
-    scope_id: sa.ColumnElement[int], *conditions: sa.ColumnElement[bool]
-) -> sa.Select[Any]:
+def _select_last_session(*conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
     """Select the last session of a thread that meets conditions.
 
     By number, found in an index: SQLite would read all sessions of the scope.
     """
-    of_thread = t.session.alias()
+    of_thread, scope_id = t.session.alias(), sa.bindparam("scope_id", type_=sa.Integer)
     numbers = sa.select(of_thread.c.id).where(
         of_thread.c.scope == scope_id, of_thread.c.thread == sa.bindparam("thread")
     )
@@ -140,11 +135,11 @@ def _select_last_session(
 
 
 # Built once: SQLAlchemy takes longer to build them than SQLite to run them.
-_SELECT_TIME_ZONE = sa.select(t.scope.c.time_zone).where(t.scope.c.id == sa.bindparam("scope_id"))
-_SELECT_LATEST_SESSION = _select_last_session(sa.bindparam("scope_id", type_=sa.Integer))
-_SELECT_OPEN_SESSION = _select_last_session(
-    SELECT_SCOPE_ID.scalar_subquery(), t.session.c.ended_at.is_(None)
+_SELECT_TIME_ZONE = sa.select(t.scope_state.c.time_zone).where(
+    t.scope_state.c.scope == sa.bindparam("scope_id")
 )
+_SELECT_LATEST_SESSION = _select_last_session()
+_SELECT_OPEN_SESSION = _select_last_session(t.session.c.ended_at.is_(None))
 
 
 def _load_latest_session(db: sa.Connection, scope_id: int, thread: str) -> sa.Row[Any] | None:
@@ -165,7 +160,7 @@ def find_open_session(
     db: sa.Connection, scope: Scope, thread: str, at: datetime | None = None
 ) -> int | None:
     """Return the number of the thread's open session; None if it has paused at a time."""
-    params = {**scope_params(scope), "thread": thread}
+    params = {"scope_id": find_scope(db, scope), "thread": thread}
     session = db.execute(_SELECT_OPEN_SESSION, params).one_or_none()
     if session is None or at is None:
         return None if session is None else int(session.id)
@@ -179,29 +174,23 @@ def end_idle_sessions(
     """End every session that has paused, at its last turn."""
     check_time(at, "the present")
     # By number, found in an index: SQLite would read all turns of the scope.
-    same = t.turn.alias()
-    numbers = sa.select(same.c.id).where(
-        same.c.scope == t.session.c.scope, same.c.session == t.session.c.id
-    )
+    same, own = t.turn.alias(), scope_key(db, t.session.c.scope, scope)
+    numbers = sa.select(same.c.id).where(same.c.scope == own, same.c.session == t.session.c.id)
     last = (
         sa.select(sa.func.max(t.turn.c.at))
-        .where(t.turn.c.scope == t.session.c.scope, t.turn.c.id.in_(numbers.correlate(t.session)))
+        .where(t.turn.c.scope == own, t.turn.c.id.in_(numbers.correlate(t.session)))
         .correlate(t.session)
         .scalar_subquery()
     )
-    query = (
-        sa.select(*SCOPE_NAMES, t.session, last.label("last"))
-        .join_from(t.scope, t.session, t.session.c.scope == t.scope.c.id)
-        .where(
-            t.session.c.ended_at.is_(None),
-            t.session.c.pause.is_not(None),
-            last + t.session.c.pause < micros(at),
-        )
+    query = sa.select(t.session, last.label("last")).where(
+        t.session.c.ended_at.is_(None),
+        t.session.c.pause.is_not(None),
+        last + t.session.c.pause < micros(at),
     )
-    idle = db.execute(in_scope(db, query, scope)).all()
-    for row in idle:
+    idle = load_with_scopes(db, query, t.session.c.scope, scope)
+    for _, row in idle:
         _end_session(db, row, row.last, method)
-    return [(scope_from_row(row), int(row.id)) for row in idle]
+    return [(owner, int(row.id)) for owner, row in idle]
 
 
 # what is new

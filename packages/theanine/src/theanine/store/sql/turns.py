@@ -18,17 +18,10 @@ from theanine.store.sql import schema as t
 from theanine.store.sql.holders import load_living_holders
 from theanine.store.sql.remembering import mark_pending
 from theanine.store.sql.rows import (
-    OWNER,
-    SCOPE_NAMES,
-    SELECT_SCOPE_ID,
     SELECT_TURNS,
     chunks,
     dumps,
-    ensure_scope,
-    erased_since,
-    find_scope,
     imported_memory_from_row,
-    in_scope,
     insert_rows,
     local_time,
     number_turn,
@@ -36,11 +29,16 @@ from theanine.store.sql.rows import (
     offset_minutes,
     read_metadata,
     require_session,
-    scope_from_row,
-    scope_params,
     session_from_row,
-    take_numbers,
     turn_from_row,
+)
+from theanine.store.sql.scopes import (
+    ensure_scope,
+    erased_since,
+    find_scope,
+    load_with_scopes,
+    scope_key,
+    take_numbers,
 )
 from theanine.store.sql.tombstones import Tombstones
 from theanine.store.validate import (
@@ -448,12 +446,12 @@ def _insert_imported(
 def load_scopes(db: sa.Connection) -> list[Scope]:
     """Return scopes with a session, a memory or a journal entry, sorted."""
     has_content = [
-        sa.exists().where(table.c.scope == t.scope.c.id)
+        sa.exists().where(table.c.scope == t.scope_state.c.scope)
         for table in (t.session, t.memory, t.journal)
     ]
-    scopes = [
-        scope_from_row(row) for row in db.execute(sa.select(t.scope).where(sa.or_(*has_content)))
-    ]
+    state = t.scope_state.c.scope
+    rows = load_with_scopes(db, sa.select(state).where(sa.or_(*has_content)), state, None)
+    scopes = (scope for scope, _ in rows)
     return sorted(scopes, key=lambda scope: (scope.tenant, scope.agent, scope.user))
 
 
@@ -497,11 +495,12 @@ def load_sessions(
         .scalar_subquery()
     )
     query = (
-        sa.select(t.session, count.c.turn_count, zone.label("zone"), OWNER.c.time_zone)
+        sa.select(t.session, count.c.turn_count, zone.label("zone"))
+        .add_columns(t.scope_state.c.time_zone)
         .add_columns(t.remembering.c.remembered_at, t.remembering.c.failure)
         .outerjoin_from(t.session, count, count.c.session == t.session.c.id)
         .outerjoin(t.remembering, progress)
-        .join(OWNER, OWNER.c.id == t.session.c.scope)
+        .join(t.scope_state, t.scope_state.c.scope == t.session.c.scope)
         .where(t.session.c.scope == scope_id, selected(t.session.c.id))
         .order_by(t.session.c.started_at, t.session.c.id)
     )
@@ -518,31 +517,34 @@ def load_orphaned_sessions(
     living = load_living_holders(db)
     count = (
         sa.select(sa.func.count())
-        .where(t.turn.c.scope == t.session.c.scope, t.turn.c.session == t.session.c.id)
+        .where(
+            t.turn.c.scope == scope_key(db, t.session.c.scope, scope),
+            t.turn.c.session == t.session.c.id,
+        )
         .scalar_subquery()
     )
     query = (
-        sa.select(*SCOPE_NAMES, t.scope.c.time_zone, t.session, count.label("turn_count"))
+        sa.select(t.session, t.scope_state.c.time_zone, count.label("turn_count"))
         .add_columns(*(sa.null().label(name) for name in ("zone", "remembered_at", "failure")))
-        .join_from(t.scope, t.session, t.session.c.scope == t.scope.c.id)
+        .join_from(t.session, t.scope_state, t.scope_state.c.scope == t.session.c.scope)
         .where(t.session.c.ended_at.is_(None), t.session.c.holder != "")
         .order_by(t.session.c.scope, t.session.c.id)
     )
     return [
-        (scope_from_row(row), session_from_row(row))
-        for row in db.execute(in_scope(db, query, scope)).all()
+        (owner, session_from_row(row))
+        for owner, row in load_with_scopes(db, query, t.session.c.scope, scope)
         if is_dead(row.holder)
         or (not is_local(row.holder) and (remote or row.holder not in living))
     ]
 
 
 # Built once: recall runs it before every reply, and building it takes longer than running it.
-_SELECT_SCOPE_TURNS = SELECT_TURNS.where(t.turn.c.scope == SELECT_SCOPE_ID.scalar_subquery())
+_SELECT_SCOPE_TURNS = SELECT_TURNS.where(t.turn.c.scope == sa.bindparam("scope_id"))
 _SELECT_TURNS_BETWEEN = _SELECT_SCOPE_TURNS.where(
     t.turn.c.id > sa.bindparam("after"), t.turn.c.id <= sa.bindparam("upto")
 )
 _SELECT_SESSIONS_OF_THREAD = sa.select(t.session.c.id).where(
-    t.session.c.scope == SELECT_SCOPE_ID.scalar_subquery(),
+    t.session.c.scope == sa.bindparam("scope_id"),
     t.session.c.thread == sa.bindparam("thread"),
 )
 _SELECT_TURNS_BY_ID = _SELECT_SCOPE_TURNS.where(
@@ -567,7 +569,7 @@ def load_turns(
     """Return turns by number; the filters can be combined."""
     if last == 0:
         return []
-    params = scope_params(scope)
+    params: dict[str, Any] = {"scope_id": find_scope(db, scope)}
     if ids is None and session is None and last is None and upto is not None:
         rows = db.execute(_SELECT_TURNS_BETWEEN, {**params, "after": after, "upto": upto}).all()
     elif ids is None:
@@ -599,11 +601,10 @@ def count_turns(
     db: sa.Connection, scope: Scope, *, session: int | None = None, thread: str | None = None
 ) -> int:
     """Return the number of turns of a session or of a thread."""
-    scope_id = find_scope(db, scope)
-    query = sa.select(sa.func.count()).where(t.turn.c.scope == scope_id)
+    params: dict[str, Any] = {"scope_id": find_scope(db, scope)}
+    query = sa.select(sa.func.count()).where(t.turn.c.scope == sa.bindparam("scope_id"))
     if session is not None:
         query = query.where(t.turn.c.session == session)
-    params: dict[str, Any] = scope_params(scope)
     if thread is not None:
         query = query.where(t.turn.c.session.in_(_SELECT_SESSIONS_OF_THREAD))
         params["thread"] = thread
@@ -627,5 +628,5 @@ def _with_content(db: sa.Connection, scope: Scope, turns: Sequence[Turn]) -> lis
 def load_turns_with_recalls(db: sa.Connection, scope: Scope, *, after: int = 0) -> list[Turn]:
     """Return turns above a number whose speaker was shown memories."""
     query = _SELECT_SCOPE_TURNS.where(t.turn.c.id > after, t.turn.c.recalled != "[]")
-    rows = db.execute(query.order_by(t.turn.c.id), scope_params(scope))
+    rows = db.execute(query.order_by(t.turn.c.id), {"scope_id": find_scope(db, scope)})
     return [turn_from_row(row) for row in rows]

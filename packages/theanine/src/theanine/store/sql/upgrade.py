@@ -13,7 +13,7 @@ from theanine.store.sql.schema import metadata
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0014"
+HEAD = "0015"
 """The newest revision in ``migrations/versions``; a test compares the two."""
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"

@@ -9,15 +9,13 @@ import sqlalchemy as sa
 from theanine.clock import load_zone
 from theanine.errors import SettingsError
 from theanine.store.sql import schema as t
-from theanine.store.sql.rows import (
-    SCOPE_NAMES,
-    SELECT_SCOPE_ID,
+from theanine.store.sql.rows import insert_rows
+from theanine.store.sql.scopes import (
     ensure_scope,
-    in_scope,
-    insert_rows,
+    find_scope,
     invalidate_scope,
-    scope_from_row,
-    scope_params,
+    load_with_scopes,
+    update_state,
 )
 from theanine.store.validate import check_scope
 from theanine.store.values import UserSettings
@@ -32,8 +30,9 @@ def load_settings(db: sa.Connection, scope: Scope | None) -> UserSettings:
     """Return the settings of a scope, or those of the store."""
     if scope is None:
         return UserSettings(retention=load_store_retention(db))
-    query = SELECT_SCOPE_ID.add_columns(t.scope.c.time_zone, t.scope.c.retention)
-    row = db.execute(query, scope_params(scope)).one_or_none()
+    s = t.scope_state.c
+    query = sa.select(s.time_zone, s.retention).where(s.scope == find_scope(db, scope))
+    row = db.execute(query).one_or_none()
     if row is None:
         return UserSettings()
     return UserSettings(
@@ -48,7 +47,7 @@ def set_time_zone(db: sa.Connection, scope: Scope, name: str | None) -> None:
     if name is not None:
         load_zone(name)
     scope_id = ensure_scope(db, scope)
-    db.execute(t.scope.update().where(t.scope.c.id == scope_id).values(time_zone=name))
+    update_state(db, scope_id, time_zone=name)
     invalidate_scope(db, scope_id)  # caches hold the times of turns
 
 
@@ -57,8 +56,7 @@ def set_retention(db: sa.Connection, scope: Scope | None, retention: timedelta |
     seconds = None if retention is None else retention_seconds(retention)
     if scope is not None:
         check_scope(scope)
-        scope_id = ensure_scope(db, scope)
-        db.execute(t.scope.update().where(t.scope.c.id == scope_id).values(retention=seconds))
+        update_state(db, ensure_scope(db, scope), retention=seconds)
         return
     db.execute(t.setting.delete().where(t.setting.c.name == _RETENTION))
     if seconds is not None:
@@ -86,7 +84,8 @@ def load_retentions(db: sa.Connection, scope: Scope | None = None) -> list[tuple
     """Return the scopes, or the one, whose turns expire, and after how long."""
     default = load_store_retention(db)
     seconds = None if default is None else round(default.total_seconds())
-    own = sa.func.coalesce(t.scope.c.retention, seconds).label("seconds")
-    query = sa.select(*SCOPE_NAMES, own).where(own.is_not(None)).order_by(t.scope.c.id)
-    rows = db.execute(in_scope(db, query, scope))
-    return [(scope_from_row(row), timedelta(seconds=row.seconds)) for row in rows]
+    s = t.scope_state.c
+    own = sa.func.coalesce(s.retention, seconds).label("seconds")
+    query = sa.select(own).where(own.is_not(None)).order_by(s.scope)
+    rows = load_with_scopes(db, query, s.scope, scope)
+    return [(owner, timedelta(seconds=row.seconds)) for owner, row in rows]

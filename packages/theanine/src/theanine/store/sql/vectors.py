@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,14 +12,8 @@ from numpy.typing import NDArray
 
 from theanine.errors import BadInput, EmbedderMismatch
 from theanine.store.sql import schema as t
-from theanine.store.sql.rows import (
-    SCOPE_NAMES,
-    chunks,
-    find_scope,
-    insert_rows,
-    numbered,
-    scope_from_row,
-)
+from theanine.store.sql.rows import chunks, insert_rows, numbered
+from theanine.store.sql.scopes import find_scope, load_with_scopes, look_up_scope, update_state
 from theanine.store.values import stored_vectors
 from theanine.types import Scope
 
@@ -130,13 +125,10 @@ def load_unembedded(
     """Return up to ``limit`` memories without a vector from ``name``, and the total of those."""
     unembedded = _select_unembedded(name)
     total = db.execute(sa.select(sa.func.count()).select_from(unembedded.subquery())).scalar_one()
-    query = (
-        unembedded.add_columns(t.memory.c.text, *SCOPE_NAMES)
-        .join(t.scope, t.scope.c.id == t.memory.c.scope)
-        .order_by(t.memory.c.scope, t.memory.c.id)
-        .limit(limit)
-    )
-    return [(scope_from_row(row), row.id, row.text) for row in db.execute(query)], int(total)
+    query = unembedded.add_columns(t.memory.c.text).limit(limit)
+    query = query.order_by(t.memory.c.scope, t.memory.c.id)
+    rows = load_with_scopes(db, query, t.memory.c.scope, None)
+    return [(scope, row.id, row.text) for scope, row in rows], int(total)
 
 
 def add_vectors(
@@ -148,20 +140,26 @@ def add_vectors(
     if not owners:
         return
     embedder = ensure_embedder(db, name, np.asarray(vectors).shape[1], active=False)
-    scope_ids = {scope: find_scope(db, scope) for scope in {scope for scope, _ in owners}}
-    index = {(scope_ids[scope], memory): i for i, (scope, memory) in enumerate(owners)}
-    query = _select_unembedded(name).where(t.memory.c.scope.in_(set(scope_ids.values())))
-    keys = [
-        key
-        for some in chunks(sorted({memory for _, memory in owners}))
-        for row in db.execute(query.where(t.memory.c.id.in_(some)))
-        if (key := (int(row.scope), int(row.id))) in index
-    ]
-    insert_vectors(db, embedder, keys, np.asarray(vectors)[[index[key] for key in keys]])
     active = load_active_embedder(db)
-    if active is not None and active.id == embedder:  # caches have loaded these numbers already
-        changed = t.scope.c.id.in_({scope_id for scope_id, _ in keys})
-        db.execute(t.scope.update().where(changed).values(epoch=t.scope.c.epoch + 1))
+    of_scope: defaultdict[Scope, dict[int, int]] = defaultdict(dict)
+    for position, (scope, memory) in enumerate(owners):
+        of_scope[scope][memory] = position
+    m, v = t.memory.c, t.vector.c
+    for scope, positions in of_scope.items():
+        number = look_up_scope(db, scope)
+        has_one = sa.exists().where(v.scope == number, v.embedder == embedder, v.memory == m.id)
+        query = sa.select(m.id).where(m.scope == number, ~has_one)
+        lacking = [
+            memory
+            for some in chunks(sorted(positions))
+            for memory in db.execute(query.where(m.id.in_(some))).scalars()
+        ]
+        keys = [(number, memory) for memory in lacking]
+        rows = [positions[memory] for memory in lacking]
+        insert_vectors(db, embedder, keys, np.asarray(vectors)[rows])
+        if lacking and active is not None and active.id == embedder:
+            # Caches have loaded these numbers already.
+            update_state(db, number, epoch=t.scope_state.c.epoch + 1)
 
 
 def switch_embedder(db: sa.Connection, name: str, dimension: int) -> bool:
@@ -175,5 +173,5 @@ def switch_embedder(db: sa.Connection, name: str, dimension: int) -> bool:
     db.execute(t.vector.delete().where(t.vector.c.embedder != number))
     db.execute(t.embedder.delete().where(t.embedder.c.id != number))
     db.execute(t.embedder.update().values(active=True))
-    db.execute(t.scope.update().values(epoch=t.scope.c.epoch + 1))
+    db.execute(t.scope_state.update().values(epoch=t.scope_state.c.epoch + 1))
     return True

@@ -65,8 +65,9 @@ def merge(versions: Versions, other: Versions) -> Versions:
 
 def load_scope_versions(db: sa.Connection, scope_id: int) -> Versions:
     """Return the version of a scope; empty for one of which only a part was restored."""
-    query = sa.select(t.scope.c.revision, t.scope.c.restored_versions)
-    row = db.execute(query.where(t.scope.c.id == scope_id)).one()
+    state = t.scope_state.c
+    query = sa.select(state.revision, state.restored_versions).where(state.scope == scope_id)
+    row = db.execute(query).one()
     return row_versions(row, load_store_id(db))
 
 
@@ -94,27 +95,6 @@ def _load_setting(db: sa.Connection, name: str) -> str:
 
 
 # counting
-
-# Built once: SQLAlchemy takes longer to build it than SQLite to run it.
-_COUNT_SCOPE = (
-    t.scope.update()
-    .where(
-        t.scope.c.tenant == sa.bindparam("of_tenant"),
-        t.scope.c.agent == sa.bindparam("of_agent"),
-        t.scope.c.user == sa.bindparam("of_user"),
-    )
-    .values(revision=t.scope.c.revision + 1)
-)
-
-
-def count_change(db: sa.Connection, scope: Scope | None) -> None:
-    """Count a change of one scope, if it exists; None: of all scopes and the store's settings."""
-    if scope is not None:
-        names = {"of_tenant": scope.tenant, "of_agent": scope.agent, "of_user": scope.user}
-        db.execute(_COUNT_SCOPE, names)
-        return
-    db.execute(t.scope.update().values(revision=t.scope.c.revision + 1))
-    count_store_change(db)
 
 
 def count_store_change(db: sa.Connection) -> None:
