@@ -111,7 +111,7 @@ def test_an_old_store_opens_with_all_its_memories(old: Path) -> None:
 
 def test_what_was_forgotten_stays_forgotten(old: Path) -> None:
     with theanine.open(str(old)) as client:
-        text = json.dumps(records_of(client))
+        text = json.dumps(without_versions(records_of(client)))  # their hashes have any digits
         at = datetime(2023, 5, 2, 10, tzinfo=UTC)
         walk = Transcript(
             key="walk",
