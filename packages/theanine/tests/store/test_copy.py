@@ -298,7 +298,10 @@ DAMAGE = {
     "a turn is gone": ("DELETE FROM turn WHERE scope = {0} AND id = 1", "2 records of type turn"),
     "a text differs": ("UPDATE turn SET text = 'x' WHERE scope = {0}", "type turn differ"),
     "a value is damaged": ("UPDATE turn SET notes = '{{' WHERE scope = {0}", "value is damaged"),
-    "the zone differs": ("UPDATE scope SET time_zone = 'UTC' WHERE id = {0}", "type scope differ"),
+    "the zone differs": (
+        "UPDATE scope_state SET time_zone = 'UTC' WHERE scope = {0}",
+        "type scope differ",
+    ),
 }
 
 
