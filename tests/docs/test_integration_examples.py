@@ -23,6 +23,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "examples" / "integrations"
 PACKAGES = {
     "with_langchain": "langchain_openai",
     "with_openai_agents": "agents",
+    "with_pydantic_ai": "pydantic_ai",
 }
 """The example and the package that it needs."""
 

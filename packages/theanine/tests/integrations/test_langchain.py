@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -154,10 +154,10 @@ def test_nothing_relevant_nothing_added(tmp_path: Path) -> None:
 def test_the_user_is_found_for_each_run(tmp_path: Path) -> None:
     with theanine.open(tmp_path / "memory.db") as client:
         model = ScriptedModel(replies=["Hi Ana.", "Hi Bo."])
-        agent = create_agent(
+        agent: Any = create_agent(
             model,
             middleware=[TheanineMiddleware(lambda runtime: client.user(runtime.context))],
-            context_schema=str,
+            context_schema=cast("Any", str),
         )
         agent.invoke(ask("I'm Ana."), context="ana")
         agent.invoke(ask("I'm Bo."), context="bo")

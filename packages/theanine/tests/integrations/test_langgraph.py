@@ -118,7 +118,8 @@ class Model(InMemoryStore):
 def test_as_the_store_in_memory(client: theanine.Client, batches: Sequence[Sequence[Op]]) -> None:
     store, model = TheanineStore(client.user(f"user {len(client.users())}")), Model()
     for ops in batches:
-        for op, ours, theirs in zip(ops, store.batch(ops), model.batch(ops), strict=True):
+        results: list[Any] = store.batch(ops)
+        for op, ours, theirs in zip(ops, results, model.batch(ops), strict=True):
             if isinstance(op, SearchOp):
                 assert len(ours) == min(op.limit, max(0, len(theirs) - op.offset))
                 assert read(ours).items() <= read(theirs).items()

@@ -94,8 +94,11 @@ def block_of(recollection: Recollection | None) -> str:
     return str(messages[0]["content"]) if messages else ""
 
 
-def append_text(content: Any, text: str, kind: str = "text") -> Any:
-    """Return a message's content, a string or a list of parts, with a text after it."""
+def append_text(content: Any, text: str, kind: str = "text", *, plain: bool = False) -> Any:
+    """Return a message's content, a string or a list of parts, with a text after it.
+
+    In a list, it is a part of a type, or a ``plain`` string.
+    """
     if isinstance(content, str):
         return f"{content}\n\n{text}" if content else text
-    return [*content, {"type": kind, "text": text}]
+    return [*content, text if plain else {"type": kind, "text": text}]
