@@ -43,6 +43,20 @@ def unanswered(number: int, why: str = "ModelRejected: no key") -> SampleResult:
     )  # fmt: skip
 
 
+def sample_settings(**changes: Any) -> dict[str, Any]:
+    """Return the settings of a run of one sample, with some changed."""
+    return {
+        "bench": "qa",
+        "theanine": "0.1.0",
+        "data": "0" * 64,
+        "samples": 1,
+        "metrics": [],
+        "config": asdict(RunConfig()),
+        "models": {"agent": None, "judge": None},
+        **changes,
+    }
+
+
 def sample_run(
     path: Path,
     items: Sequence[SampleResult],
@@ -61,16 +75,12 @@ def sample_run(
     """
     folder = RunFolder(path)
     total = len(items) if samples is None else samples
+    config = RunConfig(method=method, judge=judge, settings={"retrieved": "3"})
+    models = {"agent": None, "judge": None if judge == "local" else {"name": judge}}
     folder.begin(
-        {
-            "bench": "qa",
-            "theanine": "0.1.0",
-            "data": data,
-            "samples": total,
-            "metrics": list(metrics),
-            "config": asdict(RunConfig(method=method, judge=judge, settings={"retrieved": "3"})),
-            "models": {"agent": None, "judge": None if judge == "local" else {"name": judge}},
-        }
+        sample_settings(
+            data=data, samples=total, metrics=list(metrics), config=asdict(config), models=models
+        )
     )
     (path / ITEMS).write_text(results_to_jsonl(items), "utf-8")
     times = [{"id": item.id, "seconds": 0.5} for item in items]

@@ -68,6 +68,8 @@ def read_lines(file: Path, *, appended: bool = False) -> Iterator[tuple[Any, str
             continue
         try:
             value = json.loads(line)
+        except RecursionError:
+            raise BadInput("its JSON is nested too deeply", where) from None
         except ValueError as error:
             if appended and number == len(lines):  # not even its newline was written
                 return

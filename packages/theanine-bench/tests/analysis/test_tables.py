@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from support.run_samples import sample_settings
 from support.running import Terminal
 from theanine.errors import SettingsError
 from theanine_bench.analysis.tables import Row, insert_rows, load_tables, missing_inputs, run_rows
 from theanine_bench.config import RunConfig
+from theanine_bench.runs.summary import NO_MEAN, summarize_run
 
 MSC, CC = "MSC", "Conversation Chronicles"
 
@@ -22,21 +24,26 @@ def a_run(
     method: str, bench: str = "teafarm", success: float = 0.5, dataset: str = "", **more: Any
 ) -> tuple[Any, Any]:
     setup = RunConfig(method=method, model="openai:m", **more).record()
-    settings: dict[str, Any] = {"bench": bench, "samples": 1, "metrics": [], "config": setup}
+    settings = sample_settings(bench=bench, config=setup)
     summary = {
+        **summarize_run([], total=1),
         "samples": 1,
         "done": 1,
-        "metrics": {"success/paper": {"mean": success}, "rouge-l": {"mean": 0.5}},
+        "metrics": {
+            "success/paper": {**NO_MEAN, "mean": success},
+            "rouge-l": {**NO_MEAN, "mean": 0.5},
+        },
         "categories": {
-            "session 4": {"rouge-l": {"mean": 0.25}},
-            "CC": {"success/paper": {"mean": 0.75}},
+            "session 4": {"rouge-l": {**NO_MEAN, "mean": 0.25}},
+            "CC": {"success/paper": {**NO_MEAN, "mean": 0.75}},
         },
         "corpus": {"mauve": 0.5, "mauve/session 4": 0.125},
         "recalled_tokens": 12.0,
         "recalled_turns": 6.0,
         "seconds": {"mean": 0.25},
         "spent": {
-            name: {"input_tokens": 4, "output_tokens": 1} for name in ("answering", "judging")
+            name: {"calls": 1, "input_tokens": 4, "output_tokens": 1, "cost": None}
+            for name in ("answering", "judging")
         },
         "sets": [dataset or {"teafarm": "TeaBag", "qa": "Long-MT-Bench+"}.get(bench, MSC)],
     }

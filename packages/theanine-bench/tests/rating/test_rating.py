@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.run_samples import sample_settings
 from theanine.errors import BadInput, SettingsError
 from theanine.types import Memory
 from theanine_bench.rating.forms import (
@@ -41,7 +42,7 @@ def tasks(count: int, sides: tuple[str, ...] = ()) -> list[RatingTask]:
 
 def a_run(folder: Path, words: str = "yes", count: int = 9) -> RunFolder:
     run = RunFolder(folder)
-    run.begin({"bench": "qa", "samples": count, "metrics": [], "config": {"method": "exchange"}})
+    run.begin(sample_settings(samples=count))
     part = {"text": f"{words} part", "memories": [1], "sources": []}
     for n in range(count):
         turn = {"speaker": "Ana", "text": f"question {n}", "at": "2024-03-01", "role": "user"}

@@ -368,8 +368,8 @@ def test_a_folder_is_one_runs(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="not a run's folder"):
         RunFolder(tmp_path / "none").settings()
     for read, complaint in (
-        (place.settings, "lacks bench, samples"),
-        (place.summary, "lacks done"),
+        (place.settings, '"bench" is missing'),
+        (place.summary, '"done" is missing'),
     ):
         (place.path / SUMMARY).write_text('{"samples": 1}')
         with pytest.raises(BadInput, match=complaint):

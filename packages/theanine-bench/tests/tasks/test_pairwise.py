@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from support.answering import Answering
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
+from support.run_samples import sample_settings
 from theanine.cli.app import app
 from theanine.errors import BadInput, ModelRejected, SettingsError, UnusableReply
 from theanine.llm.limits import Limits
@@ -308,8 +309,8 @@ async def test_a_run_is_resumed_counts_failures_and_replays(tmp_path: Path) -> N
 
 
 def written(folder: Path, items: Sequence[SampleResult], bench: str = "qa") -> str:
-    run, setup = RunFolder(folder), {"method": "exchange"}
-    run.begin({"bench": bench, "samples": len(items), "metrics": [], "config": setup})
+    run = RunFolder(folder)
+    run.begin(sample_settings(bench=bench, samples=len(items)))
     for item in items:
         run.append(item)
     return str(folder)

@@ -17,8 +17,8 @@ from theanine.testing import ScriptedServer, answer
 
 pytestmark = pytest.mark.slow
 
-PATIENCE = 5.0
-"""Seconds; more than the second that it takes on a machine with nothing else to do."""
+PATIENCE = 60.0
+"""Seconds for a busy machine, far fewer than the model takes; else it is a second."""
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> str:
 
 @pytest.fixture
 def server() -> Generator[ScriptedServer]:
-    with ScriptedServer(answer, latency=8.0) as server:
+    with ScriptedServer(answer, latency=600.0) as server:
         yield server
 
 
@@ -81,3 +81,33 @@ def test_a_second_interrupt_leaves_at_once(store: str, server: ScriptedServer) -
     with theanine.open(store) as client:
         assert client.check() == ""
         assert [report.failure for report in client.remember()] == [None]
+
+
+IMPORTING = """
+import os, signal, sys
+from theanine.cli import main
+
+class Interrupting:
+    def __set_name__(self, *_):
+        os.kill(os.getpid(), signal.SIGINT)
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == sys.argv[1]:
+            type("Class", (), {"attribute": Interrupting()})  # which 3.11 raises as another error
+
+sys.meta_path.insert(0, Finder())
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "theanine.cli.inspection", "theanine_bench.cli"])
+def test_an_interrupt_while_modules_are_imported_is_quiet(module: str, tmp_path: Path) -> None:
+    command = ["bench", "data"] if module == "theanine_bench.cli" else ["sessions", "--store", "x"]
+    ran = subprocess.run(
+        [sys.executable, "-c", IMPORTING, module, *command],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 130, ran
+    assert "stopping; what is stored so far is safe" in ran.stderr
+    assert ran.stderr.count("\n") == 2, ran

@@ -22,9 +22,9 @@ from theanine.importers.dates import DEFAULT_START
 from theanine.tokenizer import count_tokens
 from theanine_bench.datasets.formats import first_record
 from theanine_bench.datasets.responses import DATA_SETS
-from theanine_bench.datasets.schema import validate
 from theanine_bench.files import read_json
 from theanine_bench.samples import SampleResult
+from theanine_bench.validation import validate
 
 NO_REFERENCE = "answers without a reference"
 _ID = re.compile(r"(?P<episode>.+)-s(?P<session>\d+)-t(?P<turn>\d+)")

@@ -22,8 +22,8 @@ from theanine.importers.dates import DEFAULT_START
 from theanine.sentences import sentence_spans
 from theanine.types import History, ImportedMemory, Transcript, Utterance
 from theanine_bench.datasets.formats.halumem import is_halumem, read_memory_points
-from theanine_bench.datasets.schema import AnyAsText, OptionalAsText, OptionalText, validate
 from theanine_bench.files import read_lines
+from theanine_bench.validation import AnyAsText, OptionalAsText, OptionalText, validate
 
 UNTRACED = "gold memories without a turn"
 _SESSION = re.compile(r"session_(\d+)")

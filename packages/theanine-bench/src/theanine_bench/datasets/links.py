@@ -22,8 +22,8 @@ from pydantic import BaseModel, BeforeValidator
 
 from theanine.errors import BadInput
 from theanine.types import Relation
-from theanine_bench.datasets.schema import OptionalAsText, validate
 from theanine_bench.files import read_json
+from theanine_bench.validation import OptionalAsText, validate
 
 NONE = "None"
 LABELS = (*map(str, Relation), NONE)

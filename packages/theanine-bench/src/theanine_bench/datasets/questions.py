@@ -22,9 +22,9 @@ from theanine.importers import read_histories
 from theanine.types import History, Utterance
 from theanine_bench.datasets.evidence import read_evidence
 from theanine_bench.datasets.labels import LabeledHistory, TurnRef
-from theanine_bench.datasets.schema import AnyAsText, OptionalAsText, Text, validate
 from theanine_bench.files import read_json, read_text
 from theanine_bench.stored_histories import read_stored_histories
+from theanine_bench.validation import AnyAsText, OptionalAsText, Text, validate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,8 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from theanine.errors import BadInput
 from theanine_bench.datasets.reading import records
-from theanine_bench.datasets.schema import OptionalAsText, validate
 from theanine_bench.files import read_json
+from theanine_bench.validation import OptionalAsText, validate
 
 SHAPE = 'a list of {"utterances": [text, …], "segments": [length, …]} is expected'
 TEST_SETS = {"dialseg711": "DialSeg711", "tiage": "TIAGE", "superdialseg": "SuperDialSeg"}

@@ -24,10 +24,10 @@ from theanine.llm.chat import ScopedChat
 from theanine.llm.prompt import load_prompt
 from theanine.private_files import make_folder
 from theanine.types import Transcript
-from theanine_bench.datasets.schema import AnyAsText, OptionalText, Text, validate
 from theanine_bench.files import read_lines, read_text, write_atomically
 from theanine_bench.generation.drafts import PACKAGE, Draft, expect_call
 from theanine_bench.samples import spread
+from theanine_bench.validation import AnyAsText, OptionalText, Text, validate
 
 SOURCE_SESSIONS = 4
 """Sessions of MSC that a sample of new knowledge remembers (table 2)."""

@@ -12,7 +12,9 @@ from theanine.errors import BadInput, SettingsError
 from theanine.private_files import make_folder
 from theanine_bench.files import append_line, read_json, read_lines, write_atomically
 from theanine_bench.runs.legacy import upgrade_result, upgrade_settings, upgrade_summary
+from theanine_bench.runs.schema import GroupFacts, Result, SampleTime, Settings, Summary
 from theanine_bench.samples import SampleResult
+from theanine_bench.validation import validate
 
 SETTINGS, ITEMS, SUMMARY, REPORT, STORE, COMMAND, TIMES, FACTS = (
     "settings.json",
@@ -84,10 +86,7 @@ class RunFolder:
         if not file.exists():
             raise BadInput("not a run's folder: settings.json is missing", str(self.path))
         settings = upgrade_settings(_read_object(file))
-        _require(settings, ("bench", "samples", "metrics", "config"), file)
-        config = settings["config"]
-        if not isinstance(config, dict) or "method" not in config:
-            raise BadInput("not written by a run: its config names no method", str(file))
+        validate(Settings, settings, str(file))
         return settings
 
     def results(self) -> dict[str, SampleResult]:
@@ -127,9 +126,9 @@ class RunFolder:
 
     def times(self) -> dict[str, float]:
         """Return the seconds each answer took, by sample id. Raises BadInput."""
-        return {
-            line["id"]: line["seconds"] for line, _ in read_lines(self.path / TIMES, appended=True)
-        }
+        lines = read_lines(self.path / TIMES, appended=True)
+        times = (validate(SampleTime, *line) for line in lines)
+        return {time.id: time.seconds for time in times}
 
     def append_facts(self, group: str, facts: Mapping[str, Any]) -> None:
         """Record what the target reports about a group."""
@@ -137,10 +136,11 @@ class RunFolder:
 
     def facts(self) -> dict[str, dict[str, Any]]:
         """Return what the target reported, by group. Raises BadInput."""
-        lines: Iterator[dict[str, Any]] = (
-            line for line, _ in read_lines(self.path / FACTS, appended=True)
-        )
-        return {line.pop("group"): line for line in lines}
+        facts: dict[str, dict[str, Any]] = {}
+        for line, where in read_lines(self.path / FACTS, appended=True):
+            group = validate(GroupFacts, line, where).group
+            facts[group] = {name: value for name, value in line.items() if name != "group"}
+        return facts
 
     def write(self, name: str, text: str) -> Path:
         """Write a file of the folder atomically, and return its path."""
@@ -160,7 +160,7 @@ class RunFolder:
         if not file.exists():
             raise BadInput("the run is not finished: summary.json is missing", str(self.path))
         summary = upgrade_summary(_read_object(file))
-        _require(summary, ("samples", "done", "metrics", "categories", "corpus"), file)
+        validate(Summary, summary, str(file))
         return summary
 
 
@@ -169,9 +169,9 @@ def parse_result(record: object, where: str) -> SampleResult:
     if not isinstance(record, dict):
         raise BadInput("not a result: it is no object", where)
     values = upgrade_result(cast("dict[str, Any]", record))
-    known = {field.name for field in fields(SampleResult)}
-    if wrong := ({"id", "group", "question"} - set(values)) | (set(values) - known):
-        raise BadInput(f"not a result: {', '.join(sorted(wrong))} missing or unknown", where)
+    if unknown := set(values) - {field.name for field in fields(SampleResult)}:
+        raise BadInput(f"not a result: {', '.join(sorted(unknown))} unknown", where)
+    validate(Result, values, where)
     return SampleResult(**values)
 
 
@@ -204,8 +204,3 @@ def _read_object(file: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BadInput("not written by a run: it is no JSON object", str(file))
     return cast("dict[str, Any]", value)
-
-
-def _require(record: Mapping[str, Any], names: Collection[str], file: Path) -> None:
-    if missing := [name for name in names if name not in record]:
-        raise BadInput(f"not written by a run: it lacks {', '.join(missing)}", str(file))

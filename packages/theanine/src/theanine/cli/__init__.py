@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from theanine.cli.interrupt import answering_interrupts
+from theanine.cli.interrupt import answering_interrupts, is_interrupt
 from theanine.errors import TheanineError, UserError
 
 
@@ -23,10 +23,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         try:
             app(None if arguments is None else list(arguments), prog_name="theanine")
-        except TheanineError as error:
-            print(visible(f"theanine: {error}"), file=sys.stderr)
-            sys.exit(2 if isinstance(error, UserError) else 1)
         except Exception as error:
+            if is_interrupt(error):  # as Python 3.11 and loaders of plugins raise it
+                raise
+            if isinstance(error, TheanineError):
+                print(visible(f"theanine: {error}"), file=sys.stderr)
+                sys.exit(2 if isinstance(error, UserError) else 1)
             failure = None if SHOW_TRACE.get() else describe_failure(error)
             if failure is None:
                 raise

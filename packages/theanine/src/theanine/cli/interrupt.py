@@ -14,6 +14,14 @@ INTERRUPTED = 130
 _NOTICE = "\ntheanine: stopping; what is stored so far is safe. Ctrl-C again leaves at once\n"
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Return whether an error is Ctrl-C, also as code that was interrupted raised it again."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__
+    return cause is not None
+
+
 @contextmanager
 def answering_interrupts() -> Generator[None]:
     """Answer SIGINT while a command runs, unless whoever started the process has it handled."""
@@ -38,8 +46,10 @@ def answering_interrupts() -> Generator[None]:
         return
     try:
         yield
-    except KeyboardInterrupt:  # where no command has caught it, such as while one is imported
-        sys.exit(INTERRUPTED)
+    except BaseException as error:  # where no command has caught it, such as while one is imported
+        if is_interrupt(error):
+            sys.exit(INTERRUPTED)
+        raise
     finally:
         if not interrupted:  # else a second one may still come
             signal.signal(signal.SIGINT, previous)

@@ -21,8 +21,8 @@ from theanine_bench.datasets.labels import (
     resolve_labels,
     take_history,
 )
-from theanine_bench.datasets.schema import OptionalAsText, OptionalText, validate
 from theanine_bench.files import read_json
+from theanine_bench.validation import OptionalAsText, OptionalText, validate
 
 _QUESTIONS = "probing_questions"
 """Name of the folder of a chat's questions, and of the file in it."""

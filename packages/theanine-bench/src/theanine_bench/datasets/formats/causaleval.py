@@ -20,8 +20,8 @@ from theanine.text.words import content_words
 from theanine.types import History, Transcript, Utterance
 from theanine_bench.datasets.formats import LabeledFormat
 from theanine_bench.datasets.labels import LabeledHistory, Question, TurnRef, resolve_labels
-from theanine_bench.datasets.schema import AnyAsText, OptionalAsText, OptionalText, Text, validate
 from theanine_bench.files import read_json
+from theanine_bench.validation import AnyAsText, OptionalAsText, OptionalText, Text, validate
 
 CATEGORIES = {
     "11": "attribution",

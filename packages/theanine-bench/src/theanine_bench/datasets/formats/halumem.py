@@ -23,9 +23,9 @@ from theanine.errors import BadInput
 from theanine.types import History, ImportedMemory, Transcript, Utterance
 from theanine_bench.datasets.formats import QaFormat
 from theanine_bench.datasets.reading import ASSISTANT, PAUSE, records
-from theanine_bench.datasets.schema import AnyAsText, OptionalAsText, OptionalText, Text, validate
 from theanine_bench.files import read_json
 from theanine_bench.samples import Group, Sample, Stage
+from theanine_bench.validation import AnyAsText, OptionalAsText, OptionalText, Text, validate
 
 _NAME = re.compile(r"Name:\s*(.*?);")
 _TIME = "%b %d, %Y, %H:%M:%S"

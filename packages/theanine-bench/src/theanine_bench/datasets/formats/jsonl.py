@@ -19,7 +19,7 @@ from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine_bench.datasets.formats import LabeledFormat, first_record
 from theanine_bench.datasets.labels import LabeledHistory, Question, resolve_labels
-from theanine_bench.datasets.schema import AnyAsText, OptionalAsText, Text, validate
+from theanine_bench.validation import AnyAsText, OptionalAsText, Text, validate
 
 
 class _Question(BaseModel):

@@ -18,7 +18,7 @@ from theanine_bench.datasets.labels import (
     TurnRef,
     resolve_labels,
 )
-from theanine_bench.datasets.schema import AnyAsText, OptionalAsText, OptionalText, validate
+from theanine_bench.validation import AnyAsText, OptionalAsText, OptionalText, validate
 
 ADVERSARIAL = 5
 CATEGORIES = {

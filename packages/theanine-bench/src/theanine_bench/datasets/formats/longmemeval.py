@@ -17,7 +17,7 @@ from theanine_bench.datasets.labels import (
     RecordHistories,
     resolve_labels,
 )
-from theanine_bench.datasets.schema import (
+from theanine_bench.validation import (
     AnyAsText,
     OptionalAsText,
     OptionalText,

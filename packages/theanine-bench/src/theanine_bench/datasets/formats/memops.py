@@ -29,9 +29,9 @@ from theanine_bench.datasets.reading import (
     build_history,
     build_sample,
 )
-from theanine_bench.datasets.schema import OptionalAsText, OptionalText, Text, validate
 from theanine_bench.files import read_json
 from theanine_bench.samples import Group, Stage
+from theanine_bench.validation import OptionalAsText, OptionalText, Text, validate
 
 
 class _Turn(BaseModel):

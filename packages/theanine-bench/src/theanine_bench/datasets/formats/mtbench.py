@@ -15,8 +15,8 @@ from theanine.errors import BadInput
 from theanine.types import History, Transcript, Utterance
 from theanine_bench.datasets.formats import LabeledFormat, first_record
 from theanine_bench.datasets.labels import LabeledHistory, Question, resolve_labels
-from theanine_bench.datasets.schema import AnyAsText, OptionalText, validate
 from theanine_bench.files import read_json
+from theanine_bench.validation import AnyAsText, OptionalText, validate
 
 START = datetime(2000, 1, 1, tzinfo=UTC)
 """The chats have no dates; a made-up one keeps their turns in order."""

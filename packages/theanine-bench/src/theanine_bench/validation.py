@@ -1,7 +1,8 @@
-"""Validation of imported JSON by pydantic models; errors name the place of the fault."""
+"""Validation of JSON by pydantic models; errors name the place of the fault."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
@@ -26,7 +27,7 @@ def validate(model: type[T], value: object, file: str, item: str = "") -> T:
     reason of the first fault.
     """
     try:
-        return TypeAdapter(model).validate_python(value)
+        return _adapter(model).validate_python(value)
     except ValidationError as faults:
         fault = faults.errors(include_url=False)[0]
         path = list(fault["loc"])
@@ -36,6 +37,11 @@ def validate(model: type[T], value: object, file: str, item: str = "") -> T:
             reason = _REASONS.get(fault["type"], fault["msg"])
         place = item + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path)
         raise BadInput(reason, f"{file}, {place.lstrip('.')}" if place else file) from None
+
+
+@cache
+def _adapter(model: type[T]) -> TypeAdapter[T]:
+    return TypeAdapter(model)
 
 
 def _storable(text: str) -> str:

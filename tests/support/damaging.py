@@ -1,0 +1,72 @@
+"""Damage a file: cut it, change its bytes, or change or delete a value of its JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import strategies as st
+
+_DEEP: Any = json.loads("[" * 300 + "]" * 300)
+_VALUES: list[Any] = [
+    *(None, True, "", "x", "\ud800", "a\0b", "2024-13-45T99:00", "9999-12-31T23:59:59-23:59"),
+    *(-1, 0, 2**31, 2**63, 10**30, 1.5, 1e308, -1e308, float("nan"), float("inf")),
+    *([], [1], [[]], {}, {"a": {}}, _DEEP),
+]
+_BYTES = [
+    b"\0",
+    b"\xff\xfe",
+    b"\xed\xa0\x80",
+    b"\xe2\x80\xae",
+    b"[" * 100_000,
+    b'"',
+    b"\n\n",
+    b"\x1a",
+]
+
+
+def damaged(content: bytes, data: st.DataObject) -> bytes:
+    """Return the bytes of a file of JSON, JSON Lines or anything else with one thing damaged."""
+    lines = content.split(b"\n")
+    parsed = [_parse(content)] if _parse(content) is not None else [_parse(line) for line in lines]
+    places = [place for value in parsed for place in _places(value)]
+    if places and data.draw(st.integers(0, 3)):
+        holder, key = data.draw(st.sampled_from(places))
+        if data.draw(st.booleans()):
+            holder[key] = data.draw(st.sampled_from(_VALUES))
+        else:
+            del holder[key]
+        if len(parsed) == 1:
+            return json.dumps(parsed[0]).encode()
+        return b"\n".join(
+            line if value is None else json.dumps(value).encode()
+            for line, value in zip(lines, parsed, strict=True)
+        )
+    start = data.draw(st.integers(0, len(content)))
+    match data.draw(st.sampled_from(["cut", "replace", "insert"])):
+        case "cut":
+            return content[:start]
+        case "replace":
+            return content[:start] + data.draw(st.binary(max_size=8)) + content[start + 4 :]
+        case _:
+            return content[:start] + data.draw(st.sampled_from(_BYTES)) + content[start:]
+
+
+def _parse(text: bytes) -> Any:
+    """Return a JSON object or list; None for anything else."""
+    try:
+        value: Any = json.loads(text)
+    except ValueError:
+        return None
+    return value if type(value) in (dict, list) else None
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each key of an object and index of a list, with its holder."""
+    if type(value) not in (dict, list):
+        return
+    keys: list[Any] = [*value] if type(value) is dict else [*range(len(value))]
+    for key in keys:
+        yield value, key
+        yield from _places(value[key])
