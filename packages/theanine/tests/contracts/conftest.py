@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support import debian_postgres, postgres
+from support import citus, debian_postgres, postgres
 from theanine.store import Store, open_store
 
 
@@ -31,6 +31,7 @@ def make_sqlite(folder: Path) -> Store:
 
 
 STORES = {
+    "citus": StoreCase(make=lambda folder: open_store(citus.database_url(folder)), files=False),
     # Debian's server, and between it and the store PgBouncer in transaction mode.
     "pgbouncer": StoreCase(
         make=lambda folder: open_store(debian_postgres.pooled_url(folder)), files=False
@@ -44,13 +45,17 @@ STORES = {
 
 _MARKS = {
     name: [pytest.mark.slow, pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)]
-    for name, server in (("pgbouncer", debian_postgres), ("postgres", postgres))
+    for name, server in (
+        ("citus", citus),
+        ("pgbouncer", debian_postgres),
+        ("postgres", postgres),
+    )
 }
 _PARAMETERS = {name: pytest.param(name, marks=_MARKS.get(name, [])) for name in sorted(STORES)}
-_UNPOOLED = sorted(STORES.keys() - {"pgbouncer"})  # many examples say no more about a pooler
-NAMES = [_PARAMETERS[name] for name in _UNPOOLED]
+_FAST = sorted(STORES.keys() - {"citus", "pgbouncer"})  # many examples take long on the others
+NAMES = [_PARAMETERS[name] for name in _FAST]
 """The names of the stores, for parameters of tests of many examples."""
-CASES = [pytest.param(STORES[name], id=name, marks=_MARKS.get(name, [])) for name in _UNPOOLED]
+CASES = [pytest.param(STORES[name], id=name, marks=_MARKS.get(name, [])) for name in _FAST]
 """The stores themselves."""
 
 

@@ -12,16 +12,12 @@ from theanine.cli.options import StoreOption, YesOption, default_store
 from theanine.cli.output import confirm
 from theanine.errors import NotFound, UserError
 from theanine.store import open_store, store_file
+from theanine.store.postgres import PostgresStore
 from theanine.store.sql.store import SqlStore
 
 db = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Change the database of a store."
 )
-
-
-@db.callback()
-def _db() -> None:
-    """Make ``db`` a group although it has one command."""
 
 
 @db.command()
@@ -50,6 +46,52 @@ def downgrade(
         )
     anyio.run(_downgrade, location, revision)
     print(f"The tables are at revision {revision}. Open them with the theanine that wrote it.")
+
+
+@db.command()
+def distribute(
+    store: StoreOption = "",
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Parts of each table, more than there will be workers "
+            "(default: the server's setting).",
+        ),
+    ] = None,
+) -> None:
+    """Distribute a PostgreSQL store over a Citus cluster.
+
+    Each user's data goes to one of the workers. The store may be in use: writers wait while small
+    tables are copied, and for moments for each large one. If it is interrupted, run it again.
+    Connect without PgBouncer, as a superuser or a role with BYPASSRLS, unless the store is empty.
+
+    \b
+    theanine db distribute --store postgresql://postgres@coordinator/theanine
+    """
+    anyio.run(_distribute, store or default_store(), shards)
+
+
+async def _distribute(location: str, shards: int | None) -> None:
+    postgres = open_store(location)
+    if not isinstance(postgres, PostgresStore):
+        raise UserError(f"{location} is no PostgreSQL database, so it can't be distributed")
+    await postgres.open()
+    try:
+        done: list[str] = []
+
+        def on_table(name: str) -> None:
+            done.append(name)
+            print(f"{name}: distributed", flush=True)
+
+        await postgres.distribute(shards=shards, on_table=on_table)
+        distribution = await postgres.distribution()
+    finally:
+        await postgres.close()
+    if distribution is not None:
+        begin = "Distributed now" if done else "Already distributed"
+        print(f"{begin}: {distribution}")
 
 
 async def _downgrade(location: str, revision: str) -> None:

@@ -32,7 +32,9 @@ from theanine.errors import TheanineError
 from theanine.llm.base import Closable, Message, RequestOptions
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.open import open_chat
-from theanine.store import store_file
+from theanine.store import open_store, store_file
+from theanine.store.postgres import PostgresStore
+from theanine.store.sql.distribution import Distribution
 
 T = TypeVar("T")
 
@@ -69,6 +71,7 @@ def doctor(
     findings = [
         Finding("theanine", f"{version('theanine')} on Python {platform.python_version()}"),
         *_check("store", partial(_check_store, store, embedder)),
+        *_check("distribution", partial(_check_distribution, store)),
         *_check("embedder", partial(_check_embedder, embedder)),
         *_check("reranker", partial(_check_reranker, reranker)),
         *_check("model", partial(_check_model, model, base_url, ask)),
@@ -119,6 +122,34 @@ def _check_store(store: str, embedder: str) -> list[Finding]:
             _check_vectors(client),
             _check_sessions(client),
         ]
+
+
+def _check_distribution(store: str) -> list[Finding]:
+    location = store or default_store()
+    if store_file(location) is not None:
+        return []
+    distribution = asyncio.run(_load_distribution(location))
+    if distribution is None:
+        return [Finding("distribution", "none: one server without the Citus extension")]
+    if not distribution.tables:
+        advice = "Distribute the tables over its workers: `theanine db distribute`"
+        return [Finding("distribution", "none: all tables are on the coordinator", advice=advice)]
+    fixes: list[str] = []
+    if distribution.missing:
+        missing = ", ".join(distribution.missing)
+        fixes.append(f"Run `theanine db distribute`: {missing} is only on the coordinator")
+    if distribution.unreachable:
+        workers = ", ".join(distribution.unreachable)
+        fixes.append(f"Start {workers}: the users there can't be reached until it is back")
+    return [Finding("distribution", str(distribution), ". ".join(fixes))]
+
+
+async def _load_distribution(location: str) -> Distribution | None:
+    store = open_store(location)
+    if not isinstance(store, PostgresStore):
+        return None
+    await store.open()
+    return await _close_after(store, store.distribution())
 
 
 def _check_vectors(client: Client) -> Finding:

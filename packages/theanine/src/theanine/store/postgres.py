@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from hashlib import blake2b
 from typing import Any, TypeVar
 
@@ -22,6 +23,15 @@ from theanine.errors import (
 from theanine.store import sqlstates
 from theanine.store.sql import schema as t
 from theanine.store.sql import sidecars, upgrade
+from theanine.store.sql.distribution import (
+    COPY_ONLINE_FROM,
+    Distribution,
+    distribute,
+    distribute_small,
+    load_distribution,
+    prepare_migration,
+    vacuum_shards,
+)
 from theanine.store.sql.scopes import cache_numbers, find_scope
 from theanine.store.sql.store import SqlStore
 from theanine.types import Scope
@@ -114,7 +124,10 @@ class PostgresStore(SqlStore):
                 f"{self.location} holds another application's tables, such as {min(tables)}; name "
                 "another database"
             )
+        distributed = upgrade.load_revision(db) != upgrade.HEAD and prepare_migration(db)
         upgrade.migrate(db, self.location)
+        if distributed:
+            distribute_small(db)  # a table that is new
 
     # transactions
 
@@ -214,6 +227,47 @@ class PostgresStore(SqlStore):
         """Return data derived from a scope, or None."""
         return await self.read(_load_sidecar, scope, name)
 
+    # distributing
+
+    async def distribution(self) -> Distribution | None:
+        """Return how the tables are distributed; None where the Citus extension is missing."""
+        return await self.read(load_distribution)
+
+    async def distribute(
+        self,
+        *,
+        shards: int | None = None,
+        online_from: int = COPY_ONLINE_FROM,
+        on_table: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        """Distribute the tables by scope over the workers of a Citus cluster, while in use.
+
+        Tables that are distributed already stay as they are, so an interrupted call can be
+        repeated. Others read and write meanwhile: they wait while small tables are copied, and for
+        moments at the end of each large one.
+
+        Args:
+            shards: number of parts of each table, if none is distributed yet; None: as the server
+                says.
+            online_from: size in bytes from which a table counts as large.
+            on_table: called with the name of each table that has been distributed.
+
+        Raises:
+            UserError: without the extension, or if the role can't see all rows.
+            StoreUnavailable: a worker can't be reached, or another process distributes.
+        """
+        engine = self.engine
+        await self._finish(
+            lambda: distribute(
+                engine,
+                self.location,
+                partial(self._write_transaction, engine),
+                shards=shards,
+                online_from=online_from,
+                on_table=on_table,
+            )
+        )
+
     # erasing
 
     def _note_erasure(self, db: sa.Connection, scope_ids: Sequence[int]) -> None:
@@ -226,11 +280,13 @@ class PostgresStore(SqlStore):
             "overwritten or deleted"
         )
 
-    def _scrub_files(self, engine: sa.Engine, texts: set[str]) -> bool:
+    def _scrub_files(self, engine: sa.Engine, texts: set[str], scope_id: int) -> bool:
         """Free the space of erased rows; what the server's files hold can't be verified."""
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as db:
+            distributed = vacuum_shards(db, scope_id)
             for table in t.metadata.sorted_tables:
-                db.execute(sa.text(f'VACUUM "{table.name}"'))
+                if table.name not in distributed:
+                    db.execute(sa.text(f'VACUUM "{table.name}"'))
         return False
 
     def _finish_erasing(self, engine: sa.Engine) -> None:

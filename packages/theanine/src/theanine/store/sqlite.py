@@ -348,7 +348,7 @@ class SqliteStore(SqlStore):
         faults = [str(row[0]) for row in db.exec_driver_sql("PRAGMA quick_check(5)")]
         return [fault for fault in faults if fault != "ok"]
 
-    def _scrub_files(self, engine: sa.Engine, texts: set[str]) -> bool:
+    def _scrub_files(self, engine: sa.Engine, texts: set[str], scope_id: int) -> bool:
         self._clean_files(engine, _BUSY_TIMEOUT)
         probes = residue_scan.make_probes(texts)
         remaining = residue_scan.find_probes(residue_scan.read_blocks(self.files), probes)

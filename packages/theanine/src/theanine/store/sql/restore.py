@@ -21,6 +21,7 @@ from theanine.clock import load_zone
 from theanine.errors import BadInput
 from theanine.store.sql import schema as t
 from theanine.store.sql import versions as v
+from theanine.store.sql.distribution import take_number_beside
 from theanine.store.sql.export_codec import (
     COUNTED_SINCE,
     COUNTERS,
@@ -39,7 +40,7 @@ from theanine.store.sql.export_codec import (
 from theanine.store.sql.merge import StagedScope, erase_forgotten, merge_scope
 from theanine.store.sql.remembering import init_default_method, set_default_method
 from theanine.store.sql.rows import insert_rows
-from theanine.store.sql.scopes import create_scope, update_state
+from theanine.store.sql.scopes import create_scope, look_up_scope, update_state
 from theanine.store.sql.user_settings import (
     load_store_retention,
     retention_seconds,
@@ -154,7 +155,9 @@ class _Export:
 
     def _stage(self, scope: Scope) -> StagedScope:
         if scope not in self._staged:
-            names = {"tenant": f"restoring {token_hex(8)}", "agent": "", "user": ""}
+            names: dict[str, Any] = {"tenant": f"restoring {token_hex(8)}", "agent": "", "user": ""}
+            if number := take_number_beside(self._db, look_up_scope(self._db, scope)):
+                names["id"] = number
             self._staged[scope] = StagedScope(scope, create_scope(self._db, names))
         return self._staged[scope]
 

@@ -7,6 +7,7 @@ the names.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -69,7 +70,7 @@ def ensure_scope(db: sa.Connection, scope: Scope) -> int:
     return create_scope(db, scope_params(scope), revision=first_revision(db))
 
 
-def create_scope(db: sa.Connection, names: dict[str, str], **state: Any) -> int:
+def create_scope(db: sa.Connection, names: Mapping[str, Any], **state: Any) -> int:
     """Insert a scope and its state; return its number."""
     created = db.execute(t.scope.insert().values(names)).inserted_primary_key
     number = int(created[0]) if created else 0

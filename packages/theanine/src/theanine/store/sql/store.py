@@ -172,8 +172,8 @@ class SqlStore:
         """Where erased text may be found after it was removed from all that can be read."""
         return ""
 
-    def _scrub_files(self, engine: sa.Engine, texts: set[str]) -> bool:
-        """Remove erased texts from every file; return whether none is found afterwards."""
+    def _scrub_files(self, engine: sa.Engine, texts: set[str], scope_id: int) -> bool:
+        """Remove a scope's erased texts from every file; return whether none is found."""
         raise NotImplementedError
 
     def _finish_erasing(self, engine: sa.Engine) -> None:
@@ -446,14 +446,14 @@ class SqlStore:
     ) -> ForgetReport:
         engine = self.engine
 
-        def erase_and_count(db: sa.Connection) -> erase.Erased:
+        def erase_and_count(db: sa.Connection) -> tuple[erase.Erased, int]:
             erased = self._erase(db, scope, work)
             count_change(db, scope)
             return erased
 
         def run() -> ForgetReport:  # one thread, so that a cancelled call still scrubs the files
-            report, texts = self._call_writing(engine, erase_and_count, scope)
-            clean = self._scrub_files(engine, texts)
+            (report, texts), scope_id = self._call_writing(engine, erase_and_count, scope)
+            clean = self._scrub_files(engine, texts, scope_id)
             return replace(
                 report,
                 files_verified=clean,
@@ -465,12 +465,12 @@ class SqlStore:
 
     def _erase(
         self, db: sa.Connection, scope: Scope, work: Callable[[sa.Connection], erase.Erased]
-    ) -> erase.Erased:
-        """Erase from the tables."""
+    ) -> tuple[erase.Erased, int]:
+        """Erase from the tables; return what was erased, and the scope's number."""
         scope_id = memory_rows.load_scope_version(db, scope).scope_id
         erased = work(db)
         self._note_erasure(db, [scope_id])
-        return erased
+        return erased, scope_id
 
     def _note_erasure(self, db: sa.Connection, scope_ids: Sequence[int]) -> None:
         """Record that the files must follow what was erased from scopes in the tables."""
