@@ -10,6 +10,7 @@ from sys import maxsize
 import numpy as np
 import pytest
 
+from theanine.embeddings.static import StaticEmbedder
 from theanine.methods.shared.provenance import source_turns
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import RankingConfig
@@ -118,6 +119,16 @@ async def test_views_with_little_in_them_count_too(store: Store) -> None:
     await views.get(cleo)  # ben's is the one not asked for lately
     assert await views.get(ana) is held[0]
     assert await views.get(ben) is not held[1]
+
+
+async def test_a_view_counts_the_log_that_it_reads_later(store: Store) -> None:
+    await take(store, 1, "a b c d")
+    views = ScopeCache(store, METHOD, "e", capacity=2 * BASE_SIZE)
+    for scope in (Scope("ben"), ANA):
+        view = await views.get(scope, memories=False)
+    assert Scope("ben") in views
+    await view.log(StaticEmbedder())
+    assert Scope("ben") not in views and ANA in views
 
 
 async def test_a_view_weighs_what_it_has_read(store: Store) -> None:

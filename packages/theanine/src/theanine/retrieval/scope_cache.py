@@ -73,7 +73,13 @@ class ScopeCache:
         index = self._indexes.get(scope)
         if index is None or _identity(index.state) != _identity(state):
             index = ScopeIndex(
-                self._store, scope, self._method, state, self._ranking, self._snapshots
+                self._store,
+                scope,
+                self._method,
+                state,
+                self._ranking,
+                self._snapshots,
+                on_growth=self._measure,
             )
         if memories and not index.has_read(state):
             await index.extend(state)
@@ -84,12 +90,19 @@ class ScopeCache:
             self._builder.update(scope, state, index.approximate)
         self._indexes[scope] = index
         self._indexes.move_to_end(scope)
+        self._measure(index)
+        return index
+
+    def _measure(self, index: ScopeIndex) -> None:
+        """Count what an index has grown by, and drop the least recently used ones if need be."""
+        scope = index.scope
+        if self._indexes.get(scope) is not index:  # it was dropped while it was used
+            return
         self._total_size += index.size - self._sizes.get(scope, 0)
         self._sizes[scope] = index.size
         while self._total_size > self._capacity and len(self._indexes) > 1:
             dropped, _ = self._indexes.popitem(last=False)
             self._total_size -= self._sizes.pop(dropped)
-        return index
 
     async def store_log(self, scope: Scope, embedder: Embedder) -> None:
         """Bring the stored index of a scope's log up to date, where the store keeps one."""

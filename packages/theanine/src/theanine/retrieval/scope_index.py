@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from sys import maxsize
 from typing import Literal
@@ -76,8 +76,10 @@ class ScopeIndex:
         state: ScopeVersion,
         ranking: RankingConfig | None = None,
         snapshots: SnapshotWriter | None = None,
+        on_growth: Callable[[ScopeIndex], None] | None = None,
     ) -> None:
         self.scope, self.method, self.state = scope, method, state
+        self._on_growth = on_growth
         self.memories: list[Memory] = []
         self.graph = Graph()
         self.sessions: dict[int, Session] = {}
@@ -437,7 +439,10 @@ class ScopeIndex:
 
     async def log(self, embedder: Embedder) -> LogIndex:
         """Return the index of the log: all turns so far, and a model's statements."""
+        size = self._log.size
         await self._log.extend(self.state, embedder)
+        if self._on_growth and self._log.size != size:
+            self._on_growth(self)
         return self._log
 
     # Turns
