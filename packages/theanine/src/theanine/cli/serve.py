@@ -61,12 +61,31 @@ def serve(
     port: Annotated[
         int, typer.Option(envvar="THEANINE_PORT", min=0, max=65_535, help="Port to listen on.")
     ] = 8321,
+    openai_url: Annotated[
+        str,
+        typer.Option(
+            envvar="THEANINE_OPENAI_URL",
+            metavar="URL",
+            help="OpenAI-compatible API behind the memory proxy.",
+        ),
+    ] = "https://api.openai.com/v1",
+    anthropic_url: Annotated[
+        str,
+        typer.Option(
+            envvar="THEANINE_ANTHROPIC_URL",
+            metavar="URL",
+            help="Anthropic's API behind the memory proxy.",
+        ),
+    ] = "https://api.anthropic.com/v1",
     processes: Annotated[int, typer.Option(min=1, max=64, help="Number of processes.")] = 1,
     dev: Annotated[
         bool, typer.Option("--dev", help="Ask for no key; only this machine may connect.")
     ] = False,
 ) -> None:
-    """Serve memory over HTTP: the API, described at /openapi.json.
+    """Serve memory over HTTP: the API, described at /openapi.json, and the memory proxy.
+
+    A client of OpenAI or Anthropic whose base URL is the service's talks with its provider through
+    the proxy, which recalls and logs for the user in the header Theanine-User.
 
     \b
     theanine keys create --name app
@@ -89,8 +108,9 @@ def serve(
         )
     client = options.open_options()
     _make_default_folder(str(client.location))
+    served = ServerOptions(client, dev=dev, openai_url=openai_url, anthropic_url=anthropic_url)
     config = uvicorn.Config(
-        partial(create_app, ServerOptions(client, dev=dev)),
+        partial(create_app, served),
         factory=True,
         host=host,
         port=port,

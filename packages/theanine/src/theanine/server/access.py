@@ -8,20 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from ipaddress import ip_address
 from typing import Annotated
 
-from fastapi import Depends, Path, Query, Request, Security
+from fastapi import Depends, Header, Path, Query, Request, Security
 from fastapi.security import APIKeyHeader, HTTPBearer
 from fastapi.security.http import HTTPAuthorizationCredentials
 
 from theanine.client import AsyncUserMemory
-from theanine.server.problems import Refused
+from theanine.errors import StoreError
+from theanine.server.deadline import within
+from theanine.server.keys import KNOWN_WITHOUT_STORE, is_own_key
+from theanine.server.problems import RETRY_LATER, Refused
 from theanine.server.state import ServerState
-from theanine.store.sql.api_keys import RIGHTS, Right, find_key
+from theanine.store.sql.api_keys import RIGHTS, ApiKey, Right, find_key
 
 KEY_HEADER = "Theanine-Key"
 """Where a client names its key if ``Authorization`` has another one, such as a model provider's."""
+
+KEY_DEADLINE = 5.0
+"""Seconds that reading a key may take."""
 
 _bearer = HTTPBearer(auto_error=False, description="A key of `theanine keys create`.")
 _header = APIKeyHeader(name=KEY_HEADER, auto_error=False, description="The same key.")
@@ -52,21 +59,21 @@ async def authenticate(
     request: Request,
     bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)] = None,
     header: Annotated[str | None, Security(_header)] = None,
+    anthropic: Annotated[str | None, Header(alias="x-api-key", include_in_schema=False)] = None,
 ) -> Principal:
     """Return who asks. Answers 401 without a valid key, and 429 above the key's rate."""
     state: ServerState = request.app.state.server
-    token = header or (bearer.credentials if bearer else "")
+    tokens = [header or "", bearer.credentials if bearer else "", anthropic or ""]
+    token = next(filter(is_own_key, tokens), "")
     if not token:
         if state.options.dev:
             _check_local(request)
             return Principal()
-        raise _unauthorized("a key is needed: send Authorization: Bearer KEY")
+        raise _unauthorized(
+            f"a key of the service is needed: send Authorization: Bearer KEY, or {KEY_HEADER}: KEY"
+        )
     now = state.clock()
-    key = state.keys.get(token, now)
-    if key is None:
-        key = await state.store.read(find_key, token)
-        if key is not None:
-            state.keys.put(token, key, now)
+    key = await _find_key(state, token, now)
     if key is None or not key.is_valid(now):
         raise _unauthorized("the key is unknown, expired or revoked")
     principal = Principal(
@@ -87,6 +94,25 @@ async def authenticate(
             {"Retry-After": str(wait)},
         )
     return principal
+
+
+async def _find_key(state: ServerState, token: str, now: datetime) -> ApiKey | None:
+    """Return the key of a token, from the store at most every few seconds."""
+    key = state.keys.get(token, now)
+    if key is None:
+        try:
+            key = await within(KEY_DEADLINE, state.store.read(find_key, token))
+        except (StoreError, TimeoutError) as error:
+            # The store is down: go on for some time with what was known, so that the proxy can.
+            key = state.keys.get(token, now, KNOWN_WITHOUT_STORE)
+            if key is None:
+                raise Refused(
+                    503, "store_unavailable", "the key can't be read; try again", RETRY_LATER
+                ) from error
+            return key
+        if key is not None:
+            state.keys.put(token, key, now)
+    return key
 
 
 Caller = Annotated[Principal, Depends(authenticate)]

@@ -15,7 +15,7 @@ from theanine.client import AsyncClient
 from theanine.errors import SettingsError
 from theanine.server.limits import LimitMiddleware
 from theanine.server.problems import Problem, add_problem_handlers
-from theanine.server.routes import ROUTERS
+from theanine.server.routes import ROUTERS, proxy
 from theanine.server.settings import ServerOptions
 from theanine.server.state import ServerState
 from theanine.store import open_store
@@ -44,6 +44,7 @@ def create_app(options: ServerOptions) -> FastAPI:
             async with anyio.create_task_group() as group:
                 group.start_soon(state.operations.run)
                 yield
+                await state.close()
                 group.cancel_scope.cancel()
 
     app = FastAPI(
@@ -61,9 +62,8 @@ def create_app(options: ServerOptions) -> FastAPI:
     _describe_problems(app)
     app.add_middleware(
         LimitMiddleware,
-        max_requests=options.max_requests,
-        max_body=options.max_body,
-        timeout=options.request_timeout,
+        options=options,
+        proxied={str(getattr(route, "path", "")) for route in proxy.router.routes},
     )
     return app
 

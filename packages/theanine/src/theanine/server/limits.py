@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Collection
 from math import ceil
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from theanine.server.problems import problem_response
+from theanine.server.problems import RETRY_LATER, problem_response
+from theanine.server.settings import ServerOptions
 
 MINUTE = 60.0
 MAX_RATES = 10_000
@@ -43,34 +45,42 @@ class Rates:
 
 
 class LimitMiddleware:
-    """Answer 429 above a number of requests at once, 413 above a size of body, 503 out of time."""
+    """Answer 429 above a number of requests at once, 413 above a size of body, 503 out of time.
 
-    def __init__(self, app: ASGIApp, *, max_requests: int, max_body: int, timeout: float) -> None:
-        self._app, self._max_requests, self._max_body = app, max_requests, max_body
-        self._timeout = timeout
-        self._active = 0
+    Requests of the proxy, which wait for a provider, have a number and a size of their own, and no
+    limit of time but the provider's.
+    """
+
+    def __init__(self, app: ASGIApp, *, options: ServerOptions, proxied: Collection[str]) -> None:
+        self._app, self._options, self._proxied = app, options, proxied
+        self._active = Counter[bool]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] in UNLIMITED:
             await self._app(scope, receive, send)
             return
-        if self._active >= self._max_requests:
+        options, is_proxied = self._options, scope["path"] in self._proxied
+        if self._active[is_proxied] >= (
+            options.max_proxied if is_proxied else options.max_requests
+        ):
             refusal = problem_response(
-                429, "busy", "the service is busy; try again", headers={"Retry-After": "1"}
+                429, "busy", "the service is busy; try again", headers=RETRY_LATER
             )
             await refusal(scope, receive, send)
             return
-        self._active += 1
+        self._active[is_proxied] += 1
         try:
-            if scope["path"].endswith(UNBOUNDED):
+            if is_proxied:
+                await self._app(scope, _bounded(receive, options.max_proxied_body), send)
+            elif scope["path"].endswith(UNBOUNDED):
                 await self._app(scope, receive, send)
             else:
-                await self._serve(scope, self._bounded(receive), send)
+                await self._serve(scope, _bounded(receive, options.max_body), send)
         finally:
-            self._active -= 1
+            self._active[is_proxied] -= 1
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        limit = asyncio.timeout(self._timeout)
+        limit = asyncio.timeout(self._options.request_timeout)
         try:
             async with limit:
 
@@ -82,21 +92,22 @@ class LimitMiddleware:
         except TimeoutError:
             if not limit.expired():
                 raise
-            detail = f"the request was not done in {self._timeout:g} s; try again"
-            refusal = problem_response(503, "timed_out", detail, headers={"Retry-After": "1"})
+            detail = f"the request was not done in {self._options.request_timeout:g} s; try again"
+            refusal = problem_response(503, "timed_out", detail, headers=RETRY_LATER)
             await refusal(scope, receive, send)
 
-    def _bounded(self, receive: Receive) -> Receive:
-        """Return ``receive`` that ends a body above its size."""
-        size = 0
 
-        async def bounded() -> Message:
-            nonlocal size
-            message = await receive()
-            size += len(message.get("body", b""))
-            if size > self._max_body:
-                # FastAPI answers any other error while a body is read with 400.
-                raise HTTPException(413, f"the body is larger than {self._max_body:,} bytes")
-            return message
+def _bounded(receive: Receive, most: int) -> Receive:
+    """Return ``receive`` that ends a body above a size."""
+    size = 0
 
-        return bounded
+    async def bounded() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > most:
+            # FastAPI answers any other error while a body is read with 400.
+            raise HTTPException(413, f"the body is larger than {most:,} bytes")
+        return message
+
+    return bounded

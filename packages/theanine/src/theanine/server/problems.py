@@ -20,6 +20,7 @@ _log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = 1
 """Seconds after which a request may be repeated that the store could not serve."""
+RETRY_LATER = {"Retry-After": str(RETRY_AFTER)}
 
 
 class FieldProblem(BaseModel):

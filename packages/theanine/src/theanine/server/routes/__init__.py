@@ -5,6 +5,7 @@ from __future__ import annotations
 from theanine.server.routes import (
     keys,
     operations,
+    proxy,
     recall,
     records,
     service,
@@ -22,4 +23,5 @@ ROUTERS = (
     records.router,
     transfer.router,
     operations.router,
+    proxy.router,
 )

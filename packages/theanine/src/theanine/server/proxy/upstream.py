@@ -1,0 +1,60 @@
+"""The providers behind the proxy, and a request as they get it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import httpx2
+from starlette.requests import Request
+
+from theanine.server.keys import is_own_key
+
+HOP_BY_HOP = frozenset(
+    "connection content-encoding content-length host keep-alive proxy-authenticate "
+    "proxy-authorization te trailer transfer-encoding upgrade accept-encoding".split()
+)
+"""Headers that belong to one connection, or to a form of the content that is not passed on."""
+TIMEOUT = httpx2.Timeout(600, connect=10)
+
+
+class Upstream:
+    """The providers behind the proxy.
+
+    Args:
+        openai_url: base URL of an OpenAI-compatible API, such as ``https://api.openai.com/v1``.
+        anthropic_url: base URL of Anthropic's API, such as ``https://api.anthropic.com/v1``.
+    """
+
+    def __init__(self, openai_url: str, anthropic_url: str) -> None:
+        self._urls = {"anthropic": anthropic_url.rstrip("/")}
+        self._default = openai_url.rstrip("/")
+        self.http = httpx2.AsyncClient(timeout=TIMEOUT, limits=httpx2.Limits(max_connections=1_000))
+
+    def request(self, request: Request, dialect: str, path: str, content: bytes) -> httpx2.Request:
+        """Return a client's request as the provider gets it."""
+        headers = [
+            (name, value)
+            for name, value in request.headers.items()
+            if name not in HOP_BY_HOP and not name.startswith("theanine-")
+        ]
+        url = self._urls.get(dialect, self._default) + path
+        query = f"?{request.url.query}" if request.url.query else ""
+        return self.http.build_request(
+            request.method, url + query, headers=_with_key(headers, dialect), content=content
+        )
+
+
+def _with_key(headers: Sequence[tuple[str, str]], dialect: str) -> list[tuple[str, str]]:
+    """Put the provider's key of the environment in the place of a key of the service."""
+    kept = [
+        (name, value)
+        for name, value in headers
+        if not is_own_key(value.removeprefix("Bearer ").strip())
+    ]
+    if len(kept) < len(headers) or not any(n in ("authorization", "x-api-key") for n, _ in kept):
+        if dialect == "anthropic" and (key := os.environ.get("ANTHROPIC_API_KEY")):
+            kept.append(("x-api-key", key))
+        elif dialect != "anthropic" and (key := os.environ.get("OPENAI_API_KEY")):
+            kept.append(("authorization", f"Bearer {key}"))
+    return [*kept, ("accept-encoding", "identity")]
