@@ -26,10 +26,8 @@ from typing import Any
 
 import anyio
 
+from support.postgres import ROLE
 from theanine.store import open_store
-
-ROLE = "theanine"
-"""Owns the databases of tests; it is no superuser."""
 
 _DEBIAN = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 _POOLER = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin")

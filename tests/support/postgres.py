@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
@@ -33,6 +34,10 @@ def start_server(data: Path) -> PostgresServer:
         return get_server(data, cleanup_mode="delete")
 
 
+ROLE = "theanine"
+"""Owns the databases of tests; it is no superuser."""
+
+
 @cache
 def server_url() -> str:
     """Return the URL of a server, without a database; this process starts it once.
@@ -51,16 +56,26 @@ def server_url() -> str:
 
 
 def database_url(folder: Path) -> str:
-    """Return the URL of a database of this folder, creating it if need be."""
+    """Return the URL of a database of this folder, creating it if need be.
+
+    Its user is no superuser, for whom row-level security would not hold.
+    """
     import psycopg
-    from psycopg.sql import SQL, Identifier
+    from psycopg.sql import SQL, Identifier, Literal
     from sqlalchemy import make_url
 
     url = make_url(server_url())
     name = f"t_{sha256(str(folder).encode()).hexdigest()[:24]}"
     admin = url.set(database=url.database or "postgres").render_as_string(hide_password=False)
     with psycopg.connect(admin, autocommit=True) as db:
+        superuser = "SELECT 1 FROM pg_roles WHERE rolname = current_user AND rolsuper"
+        if db.execute(superuser).fetchone():
+            url = url.set(username=ROLE)
+            with suppress(psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+                login = SQL("CREATE ROLE {} LOGIN PASSWORD {}")
+                db.execute(login.format(Identifier(ROLE), Literal(url.password or "")))
         exists = db.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone()
         if not exists:
-            db.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+            create = SQL("CREATE DATABASE {} OWNER {}")
+            db.execute(create.format(Identifier(name), Identifier(url.username or ROLE)))
     return url.set(database=name).render_as_string(hide_password=False)

@@ -72,6 +72,7 @@ def doctor(
         Finding("theanine", f"{version('theanine')} on Python {platform.python_version()}"),
         *_check("store", partial(_check_store, store, embedder)),
         *_check("distribution", partial(_check_distribution, store)),
+        *_check("walls", partial(_check_walls, store)),
         *_check("embedder", partial(_check_embedder, embedder)),
         *_check("reranker", partial(_check_reranker, reranker)),
         *_check("model", partial(_check_model, model, base_url, ask)),
@@ -150,6 +151,30 @@ async def _load_distribution(location: str) -> Distribution | None:
         return None
     await store.open()
     return await _close_after(store, store.distribution())
+
+
+def _check_walls(store: str) -> list[Finding]:
+    location = store or default_store()
+    if store_file(location) is not None:
+        return []
+    if reason := asyncio.run(_find_bypass(location)):
+        return [
+            Finding(
+                "walls",
+                f"row-level security doesn't hold: the role {reason}",
+                advice="Open the store as another role: `CREATE ROLE theanine LOGIN PASSWORD '…'`, "
+                "and make it the owner of the tables; the page on storage has the steps",
+            )
+        ]
+    return [Finding("walls", "row-level security holds")]
+
+
+async def _find_bypass(location: str) -> str:
+    store = open_store(location, read_only=True)
+    if not isinstance(store, PostgresStore):
+        return ""
+    await store.open()
+    return await _close_after(store, store.find_bypass())
 
 
 def _check_vectors(client: Client) -> Finding:

@@ -22,7 +22,7 @@ from theanine.errors import (
 )
 from theanine.store import sqlstates
 from theanine.store.sql import schema as t
-from theanine.store.sql import sidecars, upgrade
+from theanine.store.sql import sidecars, upgrade, walls
 from theanine.store.sql.distribution import (
     COPY_ONLINE_FROM,
     Distribution,
@@ -118,6 +118,7 @@ class PostgresStore(SqlStore):
 
     def _migrate(self, db: sa.Connection) -> None:
         """Create or migrate the schema; processes that open it at once wait for each other."""
+        walls.open_to_store(db)
         db.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.cast(_ALL, sa.BigInteger))))
         if upgrade.load_revision(db) is None and (tables := sa.inspect(db).get_table_names()):
             raise NotAStore(
@@ -132,12 +133,12 @@ class PostgresStore(SqlStore):
     # transactions
 
     @contextmanager
-    def _read_transaction(self, engine: sa.Engine) -> Generator[sa.Connection]:
+    def _read_transaction(
+        self, engine: sa.Engine, scope: Scope | None = None
+    ) -> Generator[sa.Connection]:
         options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         with engine.connect().execution_options(**options) as db:
-            if limits := self._limits():
-                _select(db, limits)
-            yield cache_numbers(db, {})
+            yield _begin(db, self._limits(), scope)
 
     @contextmanager
     def _write_transaction(
@@ -154,8 +155,7 @@ class PostgresStore(SqlStore):
             calls.append(f"pg_advisory_xact_lock_shared({_ALL})")
             calls.append(f"pg_advisory_xact_lock({_scope_key(scope)})")
         with engine.begin() as db:
-            _select(db, calls)
-            yield cache_numbers(db, {})
+            yield _begin(db, calls, scope)
 
     def _limits(self, **timeouts: int) -> list[str]:
         """Return calls that limit a transaction's waits, in milliseconds."""
@@ -167,8 +167,10 @@ class PostgresStore(SqlStore):
 
     # repeating
 
-    def _call_reading(self, engine: sa.Engine, work: Callable[[sa.Connection], T]) -> T:
-        return _repeat(lambda: super(PostgresStore, self)._call_reading(engine, work))
+    def _call_reading(
+        self, engine: sa.Engine, work: Callable[[sa.Connection], T], scope: Scope | None = None
+    ) -> T:
+        return _repeat(lambda: super(PostgresStore, self)._call_reading(engine, work, scope))
 
     def _call_writing(
         self,
@@ -268,6 +270,9 @@ class PostgresStore(SqlStore):
             )
         )
 
+    async def find_bypass(self) -> str:
+        return await self.read(walls.find_bypass)
+
     # erasing
 
     def _note_erasure(self, db: sa.Connection, scope_ids: Sequence[int]) -> None:
@@ -293,12 +298,20 @@ class PostgresStore(SqlStore):
         pass
 
 
-def _select(db: sa.Connection, calls: Sequence[str]) -> None:
-    """Call functions of the server in order, in one round trip.
+def _begin(db: sa.Connection, calls: Sequence[str], scope: Scope | None) -> sa.Connection:
+    """Begin work in a scope or, with None, in the whole store, after calls of the server.
 
-    Citus would send all of a string that holds a ``SET LOCAL`` to the workers, locks included.
+    The calls go in one round trip. Citus would send all of a string that holds a ``SET LOCAL`` to
+    the workers, locks included.
     """
-    db.exec_driver_sql(f"SELECT {', '.join(calls)}")
+    if scope is not None:
+        calls = [*calls, walls.open_to_tenant(scope)]
+        walls.enclose(db)
+    if calls:
+        db.exec_driver_sql(f"SELECT {', '.join(calls)}")
+    if scope is None:
+        walls.open_to_store(db)
+    return cache_numbers(db, {})
 
 
 def _load_sidecar(db: sa.Connection, scope: Scope, name: str) -> bytes | None:

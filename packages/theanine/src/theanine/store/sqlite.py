@@ -205,7 +205,9 @@ class SqliteStore(SqlStore):
     # transactions
 
     @contextmanager
-    def _read_transaction(self, engine: sa.Engine) -> Generator[sa.Connection]:
+    def _read_transaction(
+        self, engine: sa.Engine, scope: Scope | None = None
+    ) -> Generator[sa.Connection]:
         with engine.connect() as db:
             db.exec_driver_sql("BEGIN")
             yield cache_numbers(db, {})

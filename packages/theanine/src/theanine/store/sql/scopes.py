@@ -13,6 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from theanine.store.sql import schema as t
+from theanine.store.sql import walls
 from theanine.store.sql.rows import Columns
 from theanine.store.sql.versions import count_store_change, first_revision
 from theanine.types import Scope
@@ -54,6 +55,7 @@ def find_scope(db: sa.Connection, scope: Scope) -> int:
         number = look_up_scope(db, scope)
         if not number:
             return 0
+        walls.open_to_scope(db, number)
         numbers[scope] = number
     return numbers[scope]
 
@@ -74,6 +76,7 @@ def create_scope(db: sa.Connection, names: Mapping[str, Any], **state: Any) -> i
     """Insert a scope and its state; return its number."""
     created = db.execute(t.scope.insert().values(names)).inserted_primary_key
     number = int(created[0]) if created else 0
+    walls.open_to_scope(db, number)
     db.execute(t.scope_state.insert().values(scope=number, **state))
     return number
 

@@ -95,11 +95,15 @@ def _counted(
     @wraps(work)
     def counted(db: sa.Connection, *args: P.args, **kwargs: P.kwargs) -> T:
         result = work(db, *args, **kwargs)
-        scopes = [value for value in (*args, *kwargs.values()) if isinstance(value, Scope)]
-        count_change(db, scopes[0] if scopes else None)
+        count_change(db, _find_scope(args, kwargs))
         return result
 
     return counted
+
+
+def _find_scope(args: tuple[object, ...], kwargs: Mapping[str, object]) -> Scope | None:
+    """Return the scope that a call is about; None if it is about the whole store."""
+    return next((value for value in (*args, *kwargs.values()) if isinstance(value, Scope)), None)
 
 
 def _changing(
@@ -126,8 +130,10 @@ class SqlStore:
         """Check, create or migrate the database and return its engine."""
         raise NotImplementedError
 
-    def _read_transaction(self, engine: sa.Engine) -> AbstractContextManager[sa.Connection]:
-        """Return a transaction that sees one state of the database."""
+    def _read_transaction(
+        self, engine: sa.Engine, scope: Scope | None = None
+    ) -> AbstractContextManager[sa.Connection]:
+        """Return a transaction that sees one state of the scope or, with None, of the database."""
         raise NotImplementedError
 
     def _write_transaction(
@@ -139,9 +145,11 @@ class SqlStore:
         """
         raise NotImplementedError
 
-    def _call_reading(self, engine: sa.Engine, work: Callable[[sa.Connection], T]) -> T:
+    def _call_reading(
+        self, engine: sa.Engine, work: Callable[[sa.Connection], T], scope: Scope | None = None
+    ) -> T:
         """Call a function in a read transaction; an adapter may repeat both."""
-        with self._read_transaction(engine) as db:
+        with self._read_transaction(engine, scope) as db:
             return work(db)
 
     def _call_writing(
@@ -234,10 +242,10 @@ class SqlStore:
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function in a read transaction, in a worker thread."""
-        engine = self.engine
+        engine, scope = self.engine, _find_scope(args, kwargs)
 
         def run() -> T:
-            return self._call_reading(engine, lambda db: work(db, *args, **kwargs))
+            return self._call_reading(engine, lambda db: work(db, *args, **kwargs), scope)
 
         return await anyio.to_thread.run_sync(self._run, run)
 
@@ -250,8 +258,7 @@ class SqlStore:
         return await self._write(True, work, *args, **kwargs)
 
     async def _write(self, durable: bool, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        engine = self.engine
-        scope = next((value for value in args[:1] if isinstance(value, Scope)), None)
+        engine, scope = self.engine, _find_scope(args, kwargs)
 
         def run() -> T:
             return self._call_writing(engine, lambda db: work(db, *args, **kwargs), scope, durable)
@@ -404,6 +411,13 @@ class SqlStore:
     downgrade = _writing(upgrade.downgrade)
     """Return the schema to an earlier revision; only ``close`` may be called afterwards."""
 
+    async def find_bypass(self) -> str:
+        """Return why this role sees the rows of all scopes, such as "is a superuser".
+
+        Empty if row-level security holds, or if the database has none.
+        """
+        return ""
+
     async def check_integrity(self) -> str:
         def find_damage(db: sa.Connection) -> list[str]:
             return self._find_damage(db) or [
@@ -522,7 +536,7 @@ class SqlStore:
         """Yield all records of one state of the database, however long the consumer takes."""
         engine = self.engine
         run = anyio.to_thread.run_sync
-        transaction = self._read_transaction(engine)
+        transaction = self._read_transaction(engine, scope)
         db = await run(self._run, transaction.__enter__)
         records = export_rows.export_records(db, scope)
 

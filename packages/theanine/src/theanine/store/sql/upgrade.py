@@ -9,11 +9,12 @@ import sqlalchemy as sa
 
 from theanine.errors import BadInput, NotAStore
 from theanine.store.sql.schema import metadata
+from theanine.store.sql.walls import create_walls
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0015"
+HEAD = "0016"
 """The newest revision in ``migrations/versions``; a test compares the two."""
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
@@ -37,6 +38,7 @@ def migrate(db: sa.Connection, location: str) -> None:
         return
     if revision is None:
         metadata.create_all(db, checkfirst=False)
+        create_walls(db)
         db.exec_driver_sql(f"CREATE TABLE {_TABLE} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
         db.exec_driver_sql(f"INSERT INTO {_TABLE} VALUES ('{HEAD}')")
         return
