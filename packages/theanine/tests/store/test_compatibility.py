@@ -221,7 +221,7 @@ def test_migrations_go_down_and_up_in_postgresql(old: Path, tmp_path: Path) -> N
     with theanine.open(url) as client:
         client.restore(records)
         before = records_of(client)
-    for revision in ("0014", "0009", "0007", "0004", "0002"):
+    for revision in ("0015", "0014", "0009", "0007", "0004", "0002"):
         downgrade(url, revision)
         with theanine.open(url) as client:
             assert client.check() == ""
