@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.claude import ScriptedClaude
 from support.forking import Python
 from theanine.testing import ScriptedServer
 
@@ -21,6 +22,7 @@ QUESTION = "Shall we book that cruise on a ship?"
 MAX_LINES = 20
 FOLDER = Path(__file__).parents[2] / "docs" / "examples" / "integrations"
 PACKAGES = {
+    "with_anthropic": "anthropic",
     "with_langchain": "langchain_openai",
     "with_openai_agents": "agents",
     "with_pydantic_ai": "pydantic_ai",
@@ -43,8 +45,9 @@ def test_the_second_run_recalls_the_first(
     path = FOLDER / f"{example}.py"
     assert len(path.read_text("utf-8").splitlines()) <= MAX_LINES
     monkeypatch.chdir(tmp_path)
-    with ScriptedServer("I see.") as server:
+    with ScriptedServer("I see.") as server, ScriptedClaude() as claude:
         environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
+        environment |= {"ANTHROPIC_BASE_URL": claude.url, "ANTHROPIC_API_KEY": "none"}
         outputs: list[str] = []
         for words in (FEAR, QUESTION):
             with Python(RUN, str(path), words, environment=environment) as process:

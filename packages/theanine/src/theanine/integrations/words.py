@@ -39,8 +39,8 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
 def new_lines(before: Iterable[str], lines: Sequence[str]) -> list[str]:
     """Return the lines that were not there before, as they can be stored in a log."""
     known = set(before)
-    added = [line.translate(_UNSTORABLE) for line in lines if line not in known]
-    return added if any(line.strip() for line in added) else []
+    added = (line.translate(_UNSTORABLE) for line in lines if line not in known)
+    return [line for line in added if line.strip()]
 
 
 def item_message(item: Any) -> Message:

@@ -1,0 +1,114 @@
+"""Text files that a model keeps for itself: each a thread of a user, whose newest turn counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from theanine.errors import NotFound, TheanineError
+from theanine.integrations.handles import Call, UserHandle
+from theanine.integrations.words import new_lines
+from theanine.types import Turn
+
+_LAST = chr(0x10FFFF)
+"""Follows all other characters, so that it ends the range of strings with a prefix."""
+
+
+class FileConflict(TheanineError):
+    """A file was changed or deleted since the version that a change is based on."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """One file.
+
+    Attributes:
+        path: its name in its folder.
+        versions: numbers of the turns that it was written by, the newest last.
+        size: bytes of its text in UTF-8.
+        text: its text; empty in a list of files.
+        operation: the id of the operation that wrote it last; empty for none.
+    """
+
+    path: str
+    versions: tuple[int, ...]
+    size: int
+    text: str = ""
+    operation: str = ""
+
+
+class Files:
+    """The files of one folder in a user's memory.
+
+    Each version is a turn of the assistant whose words are the lines that are new in it, so that
+    recall finds each line once, from when it was written; a version without any is the tool's.
+
+    Args:
+        user: the user's handle.
+        folder: a name that tells these files from those of other adapters.
+    """
+
+    def __init__(self, user: UserHandle, folder: str) -> None:
+        self._user, self._folder = user, folder
+
+    async def list(self, prefix: str, call: Call) -> dict[str, StoredFile]:
+        """Return the files whose path begins with a prefix, by path, without their texts."""
+        where = {self._folder: {">=": prefix, "<": prefix + _LAST}}
+        versions: dict[str, list[Turn]] = {}
+        for turn in await call(self._user.turns, where=where):
+            versions.setdefault(str(turn.metadata[self._folder]), []).append(turn)
+        return {path: _stored_file(path, versions[path]) for path in sorted(versions)}
+
+    async def read(self, path: str, call: Call) -> StoredFile | None:
+        """Return a file; None if there is none."""
+        turns = await call(self._user.turns, thread=self._thread(path), with_content=True)
+        return _stored_file(path, turns) if turns else None
+
+    async def write(
+        self, path: str, text: str, before: StoredFile | None, call: Call, operation: str = ""
+    ) -> int:
+        """Write a file, and return the number of its version.
+
+        Raises FileConflict unless the file is as it was ``before`` (None for a new one).
+        """
+        lines = new_lines(before.text.split("\n") if before else (), text.split("\n"))
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": [{"type": "item", "text": "\n".join(lines), "value": text}],
+        }
+        if not lines:
+            message = {"role": "tool", "content": "[edited a file]", "value": text}
+        # Two changes of one version have one id, so that only one of them is logged.
+        message["id"] = f"after {before.versions[-1] if before else 0}"
+        metadata = {self._folder: path, "size": len(text.encode("utf-8", "surrogatepass"))}
+        report = await call(
+            self._user.add,
+            message,
+            session=self._thread(path),
+            metadata=metadata | ({"operation": operation} if operation else {}),
+        )
+        if not report.turns:
+            raise FileConflict(f"{path} was changed meanwhile; read it again")
+        return report.turns[0].id
+
+    async def delete(self, files: Iterable[StoredFile], call: Call) -> None:
+        """Erase files with all their versions."""
+        for file in files:  # whole threads, so that no trace is in the way of a new file
+            with suppress(NotFound):  # another process has erased it
+                await call(self._user.forget, thread=self._thread(file.path))
+
+    def _thread(self, path: str) -> str:
+        return f"{self._folder}:{path}"
+
+
+def _stored_file(path: str, turns: list[Turn]) -> StoredFile:
+    last = turns[-1]
+    return StoredFile(
+        path=path,
+        versions=tuple(turn.id for turn in turns),
+        size=int(str(last.metadata["size"])),
+        text=str(last.content[0]["value"]) if last.content else "",
+        operation=str(last.metadata.get("operation", "")),
+    )
