@@ -65,19 +65,18 @@ NO_PROGRAMS = "" if find_programs() and find_spec("psycopg") else "PostgreSQL is
 
 
 class Server:
-    """A PostgreSQL server of its own, stopped at the end of this process at the latest.
+    """A PostgreSQL server of its own, removed at the end of this process at the latest."""
 
-    It writes to disk as if in production, so a kill tests what a crash would do.
-    """
-
-    def __init__(self, folder: Path, **settings: object) -> None:
+    def __init__(self, **settings: object) -> None:
         found = find_programs()
         assert found is not None
         self.programs = found
-        self.data = folder / "data"
+        # Not in a test's folder: pytest shuts that of all tests to other users, again and again.
+        self.folder = Path(mkdtemp(prefix="theanine-server-"))
+        self.data = self.folder / "data"
         self.port = free_port()
         self._process: subprocess.Popen[str] | None = None
-        make_accessible(folder)
+        make_accessible(self.folder)
         self.run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8")
         self.configure(
             **{
@@ -90,7 +89,7 @@ class Server:
         )
         self.start()
         self.execute(f"CREATE ROLE {ROLE} LOGIN CREATEDB")
-        atexit.register(self.stop)
+        atexit.register(self.remove)
 
     def configure(self, **settings: object) -> None:
         """Set what counts from the next start on."""
@@ -108,15 +107,16 @@ class Server:
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        with (self.data.parent / "log").open("ab") as log:
-            command = [str(self.programs / "postgres"), "-D", str(self.data)]
+        deadline = time.monotonic() + _ENOUGH
+        with (self.folder / "log").open("ab") as log:
             command = [self.programs / "postgres", "-D", self.data]
             process = self._process = _popen(command, stdout=log, stderr=log)
-        deadline = time.monotonic() + _ENOUGH
-        while not self.answers():
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError((self.data.parent / "log").read_text()[-2000:])
-            time.sleep(0.02)
+            while not self.answers():
+                if time.monotonic() > deadline:
+                    raise RuntimeError((self.folder / "log").read_text()[-2000:])
+                if process.poll() is not None:  # processes of the killed one may linger
+                    process = self._process = _popen(command, stdout=log, stderr=log)
+                time.sleep(0.02)
 
     def answers(self) -> bool:
         """Return whether the server lets clients in."""
@@ -147,6 +147,10 @@ class Server:
             self._process.send_signal(how)
             self._process.wait()
 
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def url(self, database: str, *, user: str = ROLE, port: int = 0) -> str:
         return f"postgresql://{user}@127.0.0.1:{port or self.port}/{database}"
 
@@ -169,8 +173,9 @@ class Server:
 class Pooler:
     """PgBouncer before a server, in transaction mode."""
 
-    def __init__(self, folder: Path, server: Server) -> None:
+    def __init__(self, server: Server) -> None:
         assert _POOLER is not None
+        folder = server.folder / "pooler"
         self.port = free_port()
         make_accessible(folder)
         (folder / "users").write_text(f'"{ROLE}" ""\n"postgres" ""\n')
@@ -234,14 +239,12 @@ def make_accessible(folder: Path) -> None:
 @cache
 def _pooled_server() -> tuple[Server, Pooler]:
     """Return Debian's server and its pooler, which the tests of this process share."""
-    folder = Path(mkdtemp(prefix="theanine-pooled-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     off = dict.fromkeys(("fsync", "full_page_writes", "synchronous_commit"), "off")
-    server = Server(folder, **off)  # a database that is never restarted needs no disk
+    server = Server(**off)  # a database that is never restarted needs no disk
     template = server.create_database("template_store")
     with ThreadPoolExecutor() as threads:  # a test may have an event loop in this one
         threads.submit(anyio.run, _open_and_close, template).result()
-    return server, Pooler(folder / "pooler", server)
+    return server, Pooler(server)
 
 
 async def _open_and_close(url: str) -> None:

@@ -23,6 +23,7 @@ from theanine.errors import (
 from theanine.store import sqlstates
 from theanine.store.sql import schema as t
 from theanine.store.sql import sidecars, upgrade, walls
+from theanine.store.sql.changes import Change, is_stored, trace_change
 from theanine.store.sql.distribution import (
     COPY_ONLINE_FROM,
     Distribution,
@@ -53,6 +54,10 @@ _IDLE_TIMEOUT = 60_000  # milliseconds after which the server ends a transaction
 _PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
 """Seconds before each further try of a transaction, at most; half of it at least."""
 _PATIENCE = 10.0  # seconds after which no further try begins
+_UNCONFIRMED = (
+    "{}: the connection was lost during a commit, so this may or may not be stored; repeating it "
+    "is safe for turns with ids, transcripts and exports, for the rest look first"
+)
 _ALL = 0x746865616E696E65
 """Key of the advisory lock that whoever writes holds: shared for one scope, alone for several."""
 
@@ -179,23 +184,35 @@ class PostgresStore(SqlStore):
         scope: Scope | None = None,
         durable: bool = True,
     ) -> T:
+        unanswered: tuple[Change, T] | None = None  # the try whose commit got no answer
+
         def attempt() -> T:
-            worked = False
+            nonlocal unanswered
+            if unanswered is not None:
+                change, result = unanswered
+                with self._write_transaction(engine, scope=scope) as db:
+                    stored = is_stored(db, scope, change)
+                if stored:
+                    return result
+                if stored is None:
+                    raise WriteUnconfirmed(_UNCONFIRMED.format(self.location))
+                unanswered = None
+            change, results = Change(), list[T]()
             try:
                 with self._write_transaction(engine, durable, scope) as db:
-                    result = work(db)
-                    worked = True
-                return result
+                    results.append(work(trace_change(db, change)))
+                return results[0]
             except exc.DBAPIError as error:
-                if worked and sqlstates.may_be_committed(error):
-                    raise WriteUnconfirmed(
-                        f"{self.location}: the connection was lost during a commit, so this may "
-                        "or may not be stored; repeating it is safe for turns with ids, "
-                        "transcripts and exports. For the rest, look first"
-                    ) from error
+                if results and change.counted and sqlstates.may_be_committed(error):
+                    unanswered = change, results[0]
                 raise
 
-        return _repeat(attempt)
+        try:
+            return _repeat(attempt)
+        except (exc.DBAPIError, exc.TimeoutError) as error:
+            if unanswered is not None:
+                raise WriteUnconfirmed(_UNCONFIRMED.format(self.location)) from error
+            raise
 
     def _translate_error(self, error: Exception) -> Exception:
         if isinstance(error, exc.TimeoutError):

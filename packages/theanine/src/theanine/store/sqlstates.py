@@ -37,7 +37,8 @@ _ADVICE = {
     "57": "the server is shutting down or starting; try again",
 }
 _PASSING = ("08", "25P03", "40001", "40P01", "532", "533", "534", "55P03", "57")
-_WORTH_REPEATING = ("08", "25P03", "40001", "40P01", "53300", "57P01", "57P02", "57P03")
+# 23505: writers of two scopes, who don't wait for each other, made the same setting at once.
+_WORTH_REPEATING = ("08", "23505", "25P03", "40001", "40P01", "53300", "57P01", "57P02", "57P03")
 
 
 def find_sqlstate(error: BaseException) -> str:

@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from theanine.errors import BadInput
 from theanine.store.sql import schema as t
 from theanine.store.sql import versions as v
+from theanine.store.sql.changes import count_change
 from theanine.store.sql.export_codec import COUNTERS, IMMUTABLE, KEYS, SETTINGS, TABLES
 from theanine.store.sql.scopes import (
-    count_change,
     load_named_scopes,
     look_up_scope,
     scope_params,

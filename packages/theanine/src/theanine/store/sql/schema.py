@@ -66,6 +66,7 @@ scope_state = _table(
     # Which state it is, so that of two exports the later one can be told; see versions.py.
     sa.Column("revision", _INTEGER, nullable=False, server_default="0"),
     sa.Column("restored_versions", _TEXT, nullable=False, server_default="{}"),
+    sa.Column("recent_changes", _TEXT, nullable=False, server_default=""),  # see changes.py
 )
 
 holder = _table(

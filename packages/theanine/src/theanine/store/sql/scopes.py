@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from theanine.store.sql import schema as t
 from theanine.store.sql import walls
 from theanine.store.sql.rows import Columns
-from theanine.store.sql.versions import count_store_change, first_revision
+from theanine.store.sql.versions import first_revision
 from theanine.types import Scope
 
 _SELECT_NUMBER = sa.select(t.scope.c.id).where(
@@ -152,22 +152,9 @@ _TAKE_NUMBERS = {
     .returning(t.scope_state.c[counter])
     for counter in ("next_session", "next_turn", "next_memory", "next_mark")
 }
-_COUNT_CHANGE = (
-    t.scope_state.update().where(_IS_SCOPE).values(revision=t.scope_state.c.revision + 1)
-)
 
 
 def take_numbers(db: sa.Connection, scope_id: int, counter: str, count: int) -> int:
     """Advance one of the scope's counters by ``count`` and return the first number."""
     params = {"scope_id": scope_id, "count": count}
     return int(db.execute(_TAKE_NUMBERS[counter], params).scalar_one()) - count
-
-
-def count_change(db: sa.Connection, scope: Scope | None) -> None:
-    """Count a change of one scope, if it exists; None: of all scopes and the store's settings."""
-    if scope is not None:
-        if number := find_scope(db, scope):
-            db.execute(_COUNT_CHANGE, {"scope_id": number})
-        return
-    db.execute(t.scope_state.update().values(revision=t.scope_state.c.revision + 1))
-    count_store_change(db)

@@ -46,7 +46,7 @@ from theanine.store.sql import export as export_rows
 from theanine.store.sql import memories as memory_rows
 from theanine.store.sql import restore as restoring
 from theanine.store.sql import vectors as vector_rows
-from theanine.store.sql.scopes import count_change
+from theanine.store.sql.changes import count_change
 from theanine.store.values import ForgetReport, Restored, ScopeVersion
 from theanine.types import LOCAL_MODEL, Memory, MemoryBatch, Role, Scope, Turn
 

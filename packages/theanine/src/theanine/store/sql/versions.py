@@ -79,17 +79,23 @@ def row_versions(row: Any, store: str) -> Versions:
 
 def load_store_versions(db: sa.Connection) -> Versions:
     """Return the version of the store's settings."""
-    revision = int(_load_setting(db, _REVISION) or 0)
+    revision = load_store_revision(db)
     own = {load_store_id(db): revision} if revision else {}
-    return own | json.loads(_load_setting(db, _RESTORED) or "{}")
+    return own | json.loads(load_setting(db, _RESTORED) or "{}")
+
+
+def load_store_revision(db: sa.Connection) -> int:
+    """Return how many changes of its settings this store has made."""
+    return int(load_setting(db, _REVISION) or 0)
 
 
 def load_store_id(db: sa.Connection) -> str:
     """Return the id of this store; empty before its first scope."""
-    return _load_setting(db, _STORE_ID)
+    return load_setting(db, _STORE_ID)
 
 
-def _load_setting(db: sa.Connection, name: str) -> str:
+def load_setting(db: sa.Connection, name: str) -> str:
+    """Return one of the store's settings; empty if it is not set."""
     query = sa.select(t.setting.c.value).where(t.setting.c.name == name)
     return db.execute(query).scalar() or ""
 
@@ -97,17 +103,19 @@ def _load_setting(db: sa.Connection, name: str) -> str:
 # counting
 
 
-def count_store_change(db: sa.Connection) -> None:
-    """Count a change of the store's settings."""
+def count_store_change(db: sa.Connection) -> int:
+    """Count a change of the store's settings, and return the new revision."""
     ensure_store_id(db)
-    _save_setting(db, _REVISION, str(int(_load_setting(db, _REVISION) or 0) + 1))
+    revision = load_store_revision(db) + 1
+    save_setting(db, _REVISION, str(revision))
+    return revision
 
 
 def ensure_store_id(db: sa.Connection) -> str:
     """Return the id of this store, which is made with its first scope."""
     if not (store := load_store_id(db)):
         store = token_hex(8)
-        _save_setting(db, _STORE_ID, store)
+        save_setting(db, _STORE_ID, store)
     return store
 
 
@@ -118,7 +126,8 @@ def first_revision(db: sa.Connection) -> int:
     return max((json.loads(each).get(store, 0) for each in versions), default=0) + 1
 
 
-def _save_setting(db: sa.Connection, name: str, value: str) -> None:
+def save_setting(db: sa.Connection, name: str, value: str) -> None:
+    """Set one of the store's settings."""
     db.execute(t.setting.delete().where(t.setting.c.name == name))
     db.execute(t.setting.insert().values(name=name, value=value))
 
@@ -139,8 +148,8 @@ def scope_columns(db: sa.Connection, versions: Versions) -> dict[str, Any]:
 def save_store_versions(db: sa.Connection, versions: Versions) -> None:
     """Give the store's settings a version."""
     columns = scope_columns(db, versions)
-    _save_setting(db, _REVISION, str(columns["revision"]))
-    _save_setting(db, _RESTORED, columns["restored_versions"])
+    save_setting(db, _REVISION, str(columns["revision"]))
+    save_setting(db, _RESTORED, columns["restored_versions"])
 
 
 # tombstones of scopes
@@ -183,6 +192,11 @@ class ScopeTombstones:
         rows = db.execute(sa.select(t.erased_scope))
         self._versions = {row.hash: json.loads(row.versions) for row in rows}
         self._salts = sorted({hash_.partition("$")[0] for hash_ in self._versions})
+
+    def was_forgotten(self, db: sa.Connection, scope: Scope, revision: int) -> bool:
+        """Return whether this store has forgotten the scope at a revision or later."""
+        store = load_store_id(db)
+        return any(versions.get(store, 0) >= revision for versions in self.find(scope))
 
     def find(self, scope: Scope) -> list[Versions]:
         """Return the versions at which a scope of these names was forgotten."""
