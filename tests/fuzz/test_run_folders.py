@@ -35,7 +35,7 @@ ITEMS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@cases(12)
+@cases(5)
 @given(data=st.data())
 def test_a_damaged_run_is_refused_or_used(command: str, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

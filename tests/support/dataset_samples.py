@@ -10,6 +10,56 @@ TURNS = [
     ("Ana", "I am allergic to hazelnuts, so no cake for me."),
     ("Bo", "I sold my violin to pay the rent."),
 ]
+CHAT = [{"role": "user", "content": "I sail.", "has_answer": True}]
+LONGMEMEVAL = [
+    {
+        "question_id": "q1",
+        "question_type": "temporal",
+        "question": "What do I do?",
+        "question_date": "2023/05/30 (Tue) 23:40",
+        "answer": 7,
+        "answer_session_ids": ["s1"],
+        "haystack_dates": ["2023/05/20 (Sat) 02:21"],
+        "haystack_session_ids": ["s1"],
+        "haystack_sessions": [CHAT],
+    }
+]
+MT_BENCH = [
+    {
+        "id": "m1",
+        "type": "one",
+        "conversations": [
+            {"from": "human", "value": "Name a gull.", "turn-info": "stem-1-0"},
+            {"from": "chatbot", "value": ""},
+            {"from": "human", "value": "Which bird was it?", "turn-info": "stem-1-Q"},
+        ],
+    }
+]
+PROBES = {
+    "event_ordering": [
+        {"question": "In which order?", "rubric": ["a", "b"], "source_chat_ids": [0, [1]]}
+    ],
+    "abstention": [{"question": "Who?", "rubric": ["says so"], "ideal_response": "Nobody said."}],
+}
+COQA = {
+    "data": [
+        {
+            "id": "p",
+            "source": "tales",
+            "story": "A gull flew. It fell.",
+            "questions": [{"input_text": "Who flew?", "turn_id": 1}],
+            "answers": [{"input_text": "A gull", "span_start": 0, "span_end": 6, "turn_id": 1}],
+        }
+    ]
+}
+DIALOGUES = [{"dial_id": 1, "set": "test", "utterances": ["hi", "bye"], "segments": [1, 1]}]
+LABELED_TURNS = [
+    {"utterance": text, "segmentation_label": n} for n, text in enumerate(["hi", "bye"])
+]
+SUMMARIES = {
+    "initial_data_id": "e1",
+    "dialog": [{"id": "bot_0", "text": "I sail.", "persona_text": "I sail. I swim."}],
+}
 
 
 def locomo_questions(evidence: list[list[str]]) -> list[dict[str, Any]]:

@@ -13,7 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.dataset_samples import locomo_questions, long_mt
+from support.dataset_samples import (
+    COQA,
+    DIALOGUES,
+    LABELED_TURNS,
+    LONGMEMEVAL,
+    MT_BENCH,
+    PROBES,
+    SUMMARIES,
+    locomo_questions,
+    long_mt,
+)
 from support.history_samples import beam, msc, save
 from theanine.errors import BadInput
 from theanine_bench.datasets.gold import read_gold
@@ -23,54 +33,6 @@ from theanine_bench.datasets.segmentation import read_segmented
 from theanine_bench.tasks.check_data import check_dataset
 
 Place = tuple[str | int, ...]
-CHAT = [{"role": "user", "content": "I sail.", "has_answer": True}]
-LONGMEMEVAL = [
-    {
-        "question_id": "q1",
-        "question_type": "temporal",
-        "question": "What do I do?",
-        "question_date": "2023/05/30 (Tue) 23:40",
-        "answer": 7,
-        "answer_session_ids": ["s1"],
-        "haystack_dates": ["2023/05/20 (Sat) 02:21"],
-        "haystack_session_ids": ["s1"],
-        "haystack_sessions": [CHAT],
-    }
-]
-MT_BENCH = [
-    {
-        "id": "m1",
-        "type": "one",
-        "conversations": [
-            {"from": "human", "value": "Name a gull.", "turn-info": "stem-1-0"},
-            {"from": "chatbot", "value": ""},
-            {"from": "human", "value": "Which bird was it?", "turn-info": "stem-1-Q"},
-        ],
-    }
-]
-PROBES = {
-    "event_ordering": [
-        {"question": "In which order?", "rubric": ["a", "b"], "source_chat_ids": [0, [1]]}
-    ],
-    "abstention": [{"question": "Who?", "rubric": ["says so"], "ideal_response": "Nobody said."}],
-}
-COQA = {
-    "data": [
-        {
-            "id": "p",
-            "source": "tales",
-            "story": "A gull flew. It fell.",
-            "questions": [{"input_text": "Who flew?", "turn_id": 1}],
-            "answers": [{"input_text": "A gull", "span_start": 0, "span_end": 6, "turn_id": 1}],
-        }
-    ]
-}
-DIALOGUES = [{"dial_id": 1, "set": "test", "utterances": ["hi", "bye"], "segments": [1, 1]}]
-TURNS = [{"utterance": text, "segmentation_label": n} for n, text in enumerate(["hi", "bye"])]
-SUMMARIES = {
-    "initial_data_id": "e1",
-    "dialog": [{"id": "bot_0", "text": "I sail.", "persona_text": "I sail. I swim."}],
-}
 
 
 def _beam(folder: Path, name: str, text: str) -> Path:
@@ -105,7 +67,7 @@ SETS: Mapping[str, tuple[object, Put, Read]] = {
     "coqa": (COQA, partial(_file, "a.json"), read_qa),
     "dialseg": (DIALOGUES, partial(_file, "a.json"), read_segmented),
     "superdialseg": (
-        {"dial_data": {"test": [{"dial_id": "d", "turns": TURNS}]}},
+        {"dial_data": {"test": [{"dial_id": "d", "turns": LABELED_TURNS}]}},
         partial(_file, "a.json"),
         read_segmented,
     ),

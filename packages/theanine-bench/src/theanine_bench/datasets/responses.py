@@ -77,7 +77,8 @@ def _group(history: History, sessions: Collection[int], speaker: int | None) -> 
         for memory in transcript.memories:
             names = ", ".join(memory.speakers)
             personas[names] = [*personas.get(names, ()), memory.text]
-        before.append(replace(transcript, memories=()))
+        if transcript.turns:  # else it has only memories
+            before.append(replace(transcript, memories=()))
     return Group(id=history.name, stages=tuple(stages))
 
 

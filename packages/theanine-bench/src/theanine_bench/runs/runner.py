@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 
@@ -192,12 +192,18 @@ class Runner:
                 model = self.cost_limit.wrap(self.models.judge)
                 self._judge = Chat(model, self._store, system_clock, self.limits)
                 stack.push_async_callback(self._judge.close)
-            gate = anyio.Semaphore(self.concurrency)
-            async with anyio.create_task_group() as tasks:
-                for group in self.task.groups:
-                    await gate.acquire()
-                    tasks.start_soon(self._run_group, target, group, gate)
+            try:
+                await self._run_groups(target)
+            except ExceptionGroup as errors:
+                raise _first_error(errors) from None  # the others were cancelled
         return self.folder.sort_results(order)
+
+    async def _run_groups(self, target: Target) -> None:
+        gate = anyio.Semaphore(self.concurrency)
+        async with anyio.create_task_group() as tasks:
+            for group in self.task.groups:
+                await gate.acquire()
+                tasks.start_soon(self._run_group, target, group, gate)
 
     async def _run_group(self, target: Target, group: Group, gate: anyio.Semaphore) -> None:
         """Run the stages in order. A transient failure stops the group, because later stages must
@@ -357,3 +363,10 @@ def make_result(
 
 def _message(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def _first_error(group: BaseException) -> BaseException:
+    """Return the first exception inside nested groups."""
+    while isinstance(group, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", group).exceptions[0]
+    return group

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import cast
 
 from anyio.from_thread import start_blocking_portal
 
@@ -106,11 +105,8 @@ def run_teafarm(
     passed on, except ModelError, which counts as no answer.
     """
     run = partial(_run, file, folder, agent, data, store, config or TeaFarmConfig())
-    try:
-        with start_blocking_portal() as portal:  # the caller may have an event loop of its own
-            return portal.call(run)
-    except ExceptionGroup as group:
-        raise _first_error(group) from None
+    with start_blocking_portal() as portal:  # the caller may have an event loop of its own
+        return portal.call(run)
 
 
 async def _run(
@@ -143,10 +139,3 @@ async def _run(
         folder=str(run.path),
         method=run_config.method,
     )
-
-
-def _first_error(group: BaseException) -> BaseException:
-    """Return the first exception inside nested groups."""
-    while isinstance(group, BaseExceptionGroup):
-        group = cast("BaseExceptionGroup[BaseException]", group).exceptions[0]
-    return group
