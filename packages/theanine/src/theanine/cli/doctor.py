@@ -115,8 +115,8 @@ def _check_store(store: str, embedder: str) -> list[Finding]:
             Finding(
                 "store",
                 f"{file or client.location}{size}, {users}",
-                f"{damage}. Restore a backup, or save users who can be read with `theanine export "
-                "--user NAME`"
+                f"{damage}. Restore a backup, or save the users who can be read with `theanine "
+                "export`"
                 if damage
                 else "",
             ),

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from theanine import UserMemory
+from theanine.cli.left_out import exit_if_left_out, read_each_user
 from theanine.cli.options import (
     JsonOption,
     StoreOption,
@@ -139,15 +140,19 @@ def sessions(
     """
     with options.open() as client:
         arguments = listing.arguments()
-        by_user = {
-            name: client.user(name).sessions(**arguments)[::-1] for name in users.names(client)
-        }
+        by_user, left_out = read_each_user(
+            client, users.names(client), lambda user: user.sessions(**arguments)[::-1]
+        )
     if output.as_json:
         show_json(by_user)
-        return
-    if output.as_csv:
+    elif output.as_csv:
         show_csv([{"user": name, **to_json(each)} for name, own in by_user.items() for each in own])
-        return
+    else:
+        _show_sessions(by_user)
+    exit_if_left_out(left_out)
+
+
+def _show_sessions(by_user: Mapping[str, Sequence[Session]]) -> None:
     listed = [(name, session) for name, sessions in by_user.items() for session in sessions]
     has_titles = any(session.metadata.get("title") for _, session in listed)
     show_table(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated, Any
 
 import typer
 
+from theanine.cli.left_out import exit_if_left_out, read_each_user
 from theanine.cli.options import (
     EachUser,
     EmbedderOption,
@@ -25,11 +28,13 @@ from theanine.cli.options import (
 )
 from theanine.cli.output import FormatOptions, confirm, resumable, show_csv, show_json
 from theanine.cli.text import pluralize, visible
-from theanine.client import UserMemory
-from theanine.errors import NotFound
+from theanine.client import Client, UserMemory
+from theanine.errors import DamagedData, NotFound
 from theanine.fences import one_line
+from theanine.remembering.left_out import LeftOut
 from theanine.remembering.remember import RememberReport
 from theanine.store import ForgetReport
+from theanine.types import Scope
 
 MAX_QUOTED = 60
 """Characters of what is to be forgotten that the question quotes."""
@@ -63,7 +68,9 @@ def remember(
         print("No sessions to remember.")
     else:
         for report in reports:
-            _show_report(report)
+            if not report.damaged:
+                _show_report(report)
+    exit_if_left_out(replace(report, session=0) for report in reports if report.damaged)
     if any(report.failure for report in reports):
         raise typer.Exit(1)
 
@@ -201,14 +208,30 @@ def export(output: FormatOptions, user: EachUser = None, store: StoreOption = ""
     with open_client(store) as client:
         if output.as_csv:
             names = user_names(client, user)
-            show_csv([turn for name in names for turn in client.user(name).turns()])
+            turns, left_out = read_each_user(client, names, lambda each: each.turns())
+            show_csv([turn for own in turns.values() for turn in own])
+            exit_if_left_out(left_out)
             return
-        records = user_or_all(client, user).export()
+        left_out = list[LeftOut]()
+        records = _read_export(user_or_all(client, user), left_out)
         if output.as_json:
             show_json(list(records))
-            return
-        for record in records:
-            sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+        else:
+            for record in records:
+                sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+    exit_if_left_out(left_out)
+
+
+def _read_export(owner: Client | UserMemory, left_out: list[LeftOut]) -> Iterator[dict[str, Any]]:
+    """Yield an export's records, and add who is missing in it."""
+    try:
+        for record in owner.export():
+            for each in record.get("left_out", ()):
+                left_out.append(LeftOut(Scope(**each["scope"]), each["reason"]))
+            yield record
+    except DamagedData:
+        if not left_out:
+            raise
 
 
 def reembed(embedder: EmbedderOption = "local", store: StoreOption = "") -> None:

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from theanine.cli.left_out import exit_if_left_out
 from theanine.cli.options import RememberOptions, UsersOptions, YesOption, expand_options
 from theanine.cli.output import FormatOptions, confirm, progress, resumable
 from theanine.cli.text import pluralize
+from theanine.remembering.left_out import LeftOut
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 
 
@@ -49,8 +51,8 @@ def rebuild(
     Shows an estimate first and, on a terminal, asks before paying a language model. If it is
     interrupted, the same command resumes; no call is paid for twice (with --fresh, those of the
     interrupted session are). While another process remembers the same user, it waits. Old memories
-    stay in use until everything is remembered. The store's own method, used where none is named,
-    doesn't change; with --instead it becomes this one.
+    stay in use until everything is remembered, but for users whose data is damaged. The store's own
+    method, used where none is named, doesn't change; with --instead it becomes this one.
 
     \b
     theanine rebuild --method exchange
@@ -65,6 +67,7 @@ def rebuild(
         if estimate:
             if output:
                 output.show([expected])
+            exit_if_left_out(expected.left_out)
             return
         if expected.calls and not yes and sys.stdin.isatty():
             confirm("Continue?")
@@ -76,6 +79,8 @@ def rebuild(
         output.show(report.reports)
     else:
         _show_report(expected, report)
+    damaged = [LeftOut(each.scope, str(each.failure)) for each in report.reports if each.damaged]
+    exit_if_left_out(dict.fromkeys((*damaged, *report.left_out)))
     if not report.complete:
         raise typer.Exit(1)
 
@@ -116,14 +121,17 @@ def _show_report(estimate: RebuildEstimate, report: RebuildReport) -> None:
         print(f"{pluralize(elsewhere, 'sessions')} remembered meanwhile by another process")
     for method, count in report.replaced.items():
         print(f"dropped {pluralize(count, 'memories')} of {method}")
+    damaged = {each.scope for each in report.reports if each.damaged}
     for session in report.waiting:
+        if session.scope in damaged:  # which has a line of its own
+            continue
         reason = session.failure or "it waits for an earlier session"
         print(
             f"{session.scope}, session {session.session} is not remembered: {reason}",
             file=sys.stderr,
         )
     if report.waiting:
-        kept = " No old memory was dropped." if estimate.replaced else ""
+        kept = " No old memory was dropped." if estimate.replaced and not report.replaced else ""
         print(
             f"{pluralize(len(report.waiting), 'sessions')} left to remember; run the same command "
             f"again to resume.{kept}",

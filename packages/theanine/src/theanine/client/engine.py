@@ -33,6 +33,7 @@ from theanine.client.streaming import AsyncReplyStream
 from theanine.clock import find_zone
 from theanine.embeddings.open import open_embedder, open_reranker
 from theanine.errors import (
+    DamagedData,
     NotFound,
     RememberingFailed,
     SettingsError,
@@ -48,6 +49,7 @@ from theanine.methods.registry import DEFAULT, open_method
 from theanine.methods.shared.config import find_temperature
 from theanine.methods.shared.pinned import reserve_pinned
 from theanine.remembering.expire import forget_expired
+from theanine.remembering.left_out import LeftOut, for_each_scope
 from theanine.remembering.rebuild import Rebuilder
 from theanine.remembering.remember import Progress, RememberReport, RememberWorker
 from theanine.retrieval.bounds import bound_index
@@ -301,11 +303,22 @@ class Engine:
 
         Where that is much, what recall needs of the log is stored for the next process.
         """
-        await self.end_abandoned_sessions(scope, elsewhere=elsewhere)
-        await self.expire(scope, rounded=True)
+        left_out = await self.end_abandoned_sessions(scope, elsewhere=elsewhere)
+        left_out += await for_each_scope(
+            self.store, scope, lambda each: self.expire(each, rounded=True)
+        )
         reports = await self.worker.remember(scope, progress)
-        for owner in dict.fromkeys(report.scope for report in reports):
-            await self.store.carry_marks(self.method.name, owner)
+        for owner in dict.fromkeys(report.scope for report in reports if not report.damaged):
+            try:
+                await self.store.carry_marks(self.method.name, owner)
+            except DamagedData as error:
+                left_out.append(LeftOut(owner, str(error)))
+        named = {report.scope for report in reports if report.damaged}
+        reports += [
+            RememberReport(scope=each, session=0, failure=reason, damaged=True)
+            for each, reason in {each.scope: each.reason for each in left_out}.items()
+            if each not in named
+        ]
         if self._recalls_from_log:
             added: Counter[Scope] = Counter()
             for report in reports:
@@ -371,15 +384,22 @@ class Engine:
             fresh=fresh,
         )
 
-    async def end_abandoned_sessions(self, scope: Scope | None, *, elsewhere: bool = False) -> None:
+    async def end_abandoned_sessions(
+        self, scope: Scope | None, *, elsewhere: bool = False
+    ) -> list[LeftOut]:
         """End sessions that have paused, and those left open by a dead process.
 
-        With ``elsewhere``, also those left open by any other machine.
+        With ``elsewhere``, also those left open by any other machine. Returns the users who were
+        left out, if ``scope`` is None.
         """
-        await self.store.end_idle_sessions(scope, self.clock(), self.method.name)
-        for owner, session in await self.store.orphaned_sessions(scope, remote=elsewhere):
-            with suppress(NotFound):  # another process ended it at the same time
-                await self.store.end_session(owner, session.id, None, self.method.name)
+
+        async def end(each: Scope | None) -> None:
+            await self.store.end_idle_sessions(each, self.clock(), self.method.name)
+            for owner, session in await self.store.orphaned_sessions(each, remote=elsewhere):
+                with suppress(NotFound):  # another process ended it at the same time
+                    await self.store.end_session(owner, session.id, None, self.method.name)
+
+        return await for_each_scope(self.store, scope, end)
 
     async def require(self, scope: Scope) -> None:
         """Raise NotFound for a scope that holds nothing."""

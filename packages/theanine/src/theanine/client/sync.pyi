@@ -109,7 +109,10 @@ class _Operations(_Sync):
         """Return the model calls made so far: tokens, cost and time by session, step and model."""
 
     def export(self) -> Iterator[dict[str, Any]]:
-        """Yield everything as JSON-ready records, from which ``client.restore`` loses nothing."""
+        """Yield everything as JSON-ready records, from which ``client.restore`` loses nothing.
+
+        A user with a damaged value raises DamagedData. In an export of all users, everything of the
+        others is there by then, and the last record names who was left out."""
 
 class _Handle(_Sync):
     def __init__(self, inner: Any, client: Client) -> None: ...

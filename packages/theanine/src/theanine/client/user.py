@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Unpack, cast
 
@@ -121,9 +121,10 @@ class ScopedOperations:
         """
         if self._scope:
             await self._engine.require(self._scope)
-        await self._engine.end_abandoned_sessions(self._scope)
+        left_out = await self._engine.end_abandoned_sessions(self._scope)
         rebuilder = self._engine.rebuilder(again=again, fresh=fresh)
-        return await rebuilder.rebuild(self._scope, instead=instead, progress=progress)
+        report = await rebuilder.rebuild(self._scope, instead=instead, progress=progress)
+        return replace(report, left_out=(*left_out, *report.left_out))
 
     async def expire(self) -> list[ForgetReport]:
         """Forget the turns and memories that are older than their retention; one report a user.
@@ -141,7 +142,11 @@ class ScopedOperations:
         return await self._engine.store.costs(self._scope)
 
     def export(self) -> AsyncIterator[dict[str, Any]]:
-        """Yield everything as JSON-ready records, from which ``client.restore`` loses nothing."""
+        """Yield everything as JSON-ready records, from which ``client.restore`` loses nothing.
+
+        A user with a damaged value raises DamagedData. In an export of all users, everything of the
+        others is there by then, and the last record names who was left out.
+        """
         return self._engine.store.export(self._scope)
 
 

@@ -6,6 +6,8 @@ import logging
 from datetime import datetime, timedelta
 
 from theanine.clock import micros
+from theanine.errors import DamagedData
+from theanine.remembering.left_out import LeftOut
 from theanine.store.base import Store
 from theanine.store.values import ForgetReport
 from theanine.types import Scope
@@ -24,15 +26,24 @@ async def forget_expired(
     Each erasure rewrites the store's files; where times are ``rounded``, there is one in
     ``ROUNDING`` at most, or in a 24th of a shorter retention.
 
-    Returns one report for each scope that had any.
+    Returns one report for each scope that had any. Raises DamagedData, after all others are done,
+    if the data of some can't be read.
     """
+    damaged: list[LeftOut] = []
     reports: list[ForgetReport] = []
     for owner, retention in await store.retentions(scope):
         before = now - retention
         if rounded:
             step = min(ROUNDING, retention / 24) // timedelta.resolution
             before -= timedelta(microseconds=micros(before) % step)
-        if report := await store.expire(owner, before):
+        try:
+            report = await store.expire(owner, before)
+        except DamagedData as error:
+            damaged.append(LeftOut(owner, str(error)))
+            continue
+        if report:
             _log.info("%d turns and %d memories expired", report.turns, report.memories)
             reports.append(report)
+    if damaged:
+        raise DamagedData("; ".join(map(str, damaged)))
     return reports

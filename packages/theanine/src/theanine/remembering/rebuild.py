@@ -9,14 +9,16 @@ until then, and an interrupted rebuild continues where it stopped.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
-from theanine.errors import SettingsError
+from theanine.errors import DamagedData, SettingsError
 from theanine.llm.base import PricedModel
 from theanine.llm.chat import Chat
 from theanine.methods.base import Estimate, Method, remembered_turns
+from theanine.remembering.left_out import LeftOut, for_each_scope
 from theanine.remembering.remember import Progress, RememberReport, RememberWorker
 from theanine.retrieval.scope_cache import ScopeCache
 from theanine.store.base import Store
@@ -41,6 +43,7 @@ class RebuildEstimate(Usage):
         model: the model's name, or ``local``.
         sessions, turns: how many are pending.
         replaced: number of memories that will be dropped at the end, by method.
+        left_out: users whose sessions are not counted, because stored data is damaged.
     """
 
     method: str
@@ -49,6 +52,7 @@ class RebuildEstimate(Usage):
     turns: int
     replaced: Mapping[str, int] = field(default_factory=dict[str, int])
     fresh: bool = False
+    left_out: Sequence[LeftOut] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,19 +61,21 @@ class RebuildReport:
 
     Attributes:
         reports: one for each session that was attempted.
-        waiting: sessions that are still pending, with why they failed. If there are any, nothing
-            was dropped, and the next rebuild continues.
+        waiting: sessions that are still pending, with why they failed. If there are any, but for
+            users whose data is damaged, nothing was dropped, and the next rebuild continues.
         replaced: number of memories that were dropped, by method.
+        left_out: users for whom it isn't done, because stored data is damaged.
     """
 
     reports: Sequence[RememberReport]
     waiting: Sequence[Pending] = ()
     replaced: Mapping[str, int] = field(default_factory=dict[str, int])
+    left_out: Sequence[LeftOut] = ()
 
     @property
     def complete(self) -> bool:
         """Whether everything is remembered."""
-        return not self.waiting
+        return not self.waiting and not self.left_out
 
 
 class Rebuilder:
@@ -100,6 +106,7 @@ class Rebuilder:
             )
         self._store, self._again, self._fresh = store, again or fresh, fresh
         self._chat = chat.asking_again() if chat and fresh else chat
+        self._left_out: list[LeftOut] = []
         self._name, self._method, self._worker = method.name, method, worker
         if self._again:
             self._method = cast("Method", _Stage(method, _stage_name(method, chat, fresh)))
@@ -110,10 +117,15 @@ class Rebuilder:
         """Estimate the cost of :meth:`rebuild`."""
         pending = await self._store.pending(self._method.name, scope)
         total, turn_count = Estimate(), 0
+        left_out: dict[Scope, LeftOut] = {}
         for session in pending:
-            turns, _ = await self._store.pending_input(
-                session.scope, session.session, self._method.name
-            )
+            try:
+                turns, _ = await self._store.pending_input(
+                    session.scope, session.session, self._method.name
+                )
+            except DamagedData as error:
+                left_out[session.scope] = LeftOut(session.scope, str(error))
+                continue
             turn_count += len(turns)
             if self._chat:
                 total += self._method.estimate(remembered_turns(self._method, turns))
@@ -129,12 +141,16 @@ class Rebuilder:
             seconds=await self._seconds(total, turn_count),
             replaced=await self._replaced(scope, instead),
             fresh=self._fresh,
+            left_out=tuple(left_out.values()),
         )
 
     async def rebuild(
         self, scope: Scope | None, *, instead: bool, progress: Progress | None
     ) -> RebuildReport:
-        """Remember what is pending; when nothing is, drop what this rebuild replaces."""
+        """Remember what is pending; when nothing is, drop what this rebuild replaces.
+
+        Users whose data is damaged keep what they have, and hold up no other.
+        """
         replaced = await self._replaced(scope, instead)
         if self._again:  # stages of other settings would never be finished
             stages = [name for name in await self._store.methods(scope) if self._is_stage(name)]
@@ -144,24 +160,53 @@ class Rebuilder:
         while True:  # sessions may end in the meantime
             attempted = await self._worker.remember(scope, progress)
             reports += attempted
-            if waiting := await self._store.pending(self._method.name, scope):
+            damaged = {report.scope for report in reports if report.damaged} - {scope}
+            waiting = await self._store.pending(self._method.name, scope)
+            if any(session.scope not in damaged for session in waiting):
                 if not attempted or any(report.failure for report in attempted):
-                    return RebuildReport(reports=reports, waiting=waiting)
-            elif not self._again:
-                break
-            elif await self._store.promote(self._method.name, self._name, scope) is not None:
+                    return RebuildReport(reports=reports, waiting=waiting, left_out=self._left_out)
+            elif not self._again or await self._everywhere(scope, damaged, self._promote):
                 break  # otherwise a session has just ended
-        await self._store.carry_marks(self._name, scope)
+        await self._everywhere(scope, damaged, self._carry_marks)
         others = [name for name in replaced if name != self._name]
-        if (
-            others
-            and await self._store.delete_method_data(others, scope, replacement=self._name) is None
-        ):
+        if others and not await self._everywhere(scope, damaged, partial(self._drop, others)):
             waiting = await self._store.pending(self._name, scope)
-            return RebuildReport(reports=reports, waiting=waiting)
+            return RebuildReport(reports=reports, waiting=waiting, left_out=self._left_out)
+        for each in damaged:
+            for name, count in (await self._store.methods(each)).items():
+                replaced[name] = replaced.get(name, 0) - count
         return RebuildReport(
-            reports=reports, replaced={name: count for name, count in replaced.items() if count}
+            reports=reports,
+            waiting=waiting,
+            replaced={name: count for name, count in replaced.items() if count > 0},
+            left_out=self._left_out,
         )
+
+    async def _everywhere(
+        self,
+        scope: Scope | None,
+        damaged: Collection[Scope],
+        work: Callable[[Scope | None], Awaitable[bool]],
+    ) -> bool:
+        """Do the work in one scope, or all that are not damaged; return whether it is done."""
+        done: list[bool] = []
+
+        async def note(each: Scope | None) -> None:
+            done.append(await work(each))
+
+        self._left_out += await for_each_scope(self._store, scope, note, damaged)
+        return all(done)
+
+    async def _promote(self, scope: Scope | None) -> bool:
+        return await self._store.promote(self._method.name, self._name, scope) is not None
+
+    async def _carry_marks(self, scope: Scope | None) -> bool:
+        await self._store.carry_marks(self._name, scope)
+        return True
+
+    async def _drop(self, methods: Sequence[str], scope: Scope | None) -> bool:
+        dropped = self._store.delete_method_data(methods, scope, replacement=self._name)
+        return await dropped is not None
 
     async def _replaced(self, scope: Scope | None, instead: bool) -> dict[str, int]:
         """Return the number of memories to drop, by method."""

@@ -21,7 +21,7 @@ import numpy as np
 from theanine.cancellation import finish
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder
-from theanine.errors import BadInput, LeaseLost, ModelError, NotFound
+from theanine.errors import BadInput, DamagedData, LeaseLost, ModelError, NotFound
 from theanine.llm.chat import Chat, ScopedChat
 from theanine.methods.base import Context, Method, remembered_turns
 from theanine.retrieval.scope_cache import ScopeCache
@@ -48,12 +48,14 @@ class RememberReport:
     """The result of remembering one session.
 
     Attributes:
+        session: its number; 0 if the data of the user is damaged, and not by one session.
         memories, links: how many were committed.
         pairs: how many (older, newer) pairs were compared for a relation.
         usage: model calls and tokens.
         notes: messages for the user, such as a step that fell back to its local version, or a reply
             that was cut off.
         failure: why the session is still pending, or None.
+        damaged: whether that is because stored data can't be read.
     """
 
     scope: Scope
@@ -64,10 +66,12 @@ class RememberReport:
     usage: Usage = field(default_factory=Usage)
     notes: tuple[str, ...] = ()
     failure: str | None = None
+    damaged: bool = False
 
     def __str__(self) -> str:
         result = self.failure or f"memories={self.memories} links={self.links}"
-        return f"{self.scope}, session {self.session}: {result}"
+        session = f", session {self.session}" if self.session else ""
+        return f"{self.scope}{session}: {result}"
 
 
 Progress = Callable[[RememberReport], None]
@@ -103,22 +107,34 @@ class RememberWorker:
     ) -> list[RememberReport]:
         """Remember the pending sessions of one scope, or of all."""
         reports: list[RememberReport] = []
+
+        def report(each: RememberReport) -> None:
+            reports.append(each)
+            if progress:
+                progress(each)
+
         pending = await self._store.pending(self._method.name, scope)
         for owner in dict.fromkeys(session.scope for session in pending):
-            async with self._locks[owner], self._leased(owner):
-                # Read again under the lease: another process may have remembered some of them.
-                pending = await self._store.pending(self._method.name, owner)
-                sessions: dict[int, Session] = {}
-                for position, waiting in enumerate(pending):
-                    if position % SESSIONS_READ_AT_ONCE == 0:
-                        sessions = await self._read_sessions(owner, pending[position:])
-                    report = await self._attempt(waiting, sessions.get(waiting.session))
-                    reports.append(report)
-                    if progress:
-                        progress(report)
-                    if report.failure and waiting.attempts + 1 < MAX_ATTEMPTS:
-                        break  # later sessions link to this one's memories
+            try:
+                async with self._locks[owner], self._leased(owner):
+                    await self._remember_scope(owner, report)
+            except DamagedData as error:
+                first = next(each.session for each in pending if each.scope == owner)
+                report(RememberReport(scope=owner, session=first, failure=str(error), damaged=True))
         return reports
+
+    async def _remember_scope(self, owner: Scope, report: Callable[[RememberReport], None]) -> None:
+        """Remember what is pending in a scope whose lease is held."""
+        # Read again under the lease: another process may have remembered some of them.
+        pending = await self._store.pending(self._method.name, owner)
+        sessions: dict[int, Session] = {}
+        for position, waiting in enumerate(pending):
+            if position % SESSIONS_READ_AT_ONCE == 0:
+                sessions = await self._read_sessions(owner, pending[position:])
+            attempted = await self._attempt(waiting, sessions.get(waiting.session))
+            report(attempted)
+            if attempted.failure and waiting.attempts + 1 < MAX_ATTEMPTS:
+                break  # later sessions link to this one's memories
 
     @asynccontextmanager
     async def _leased(self, scope: Scope) -> AsyncGenerator[None]:

@@ -592,7 +592,11 @@ class Store(Protocol):
         ...
 
     def export(self, scope: Scope | None = None) -> AsyncIterator[dict[str, Any]]:
-        """Yield everything as JSON-ready records, without loss; see ``docs/storage.md``."""
+        """Yield everything as JSON-ready records, without loss; see ``docs/storage.md``.
+
+        A scope with a damaged value raises DamagedData. In an export of all, the others are there
+        by then, and the last record names it.
+        """
         ...
 
     async def export_versions(self, scope: Scope | None = None) -> dict[Scope, Mapping[str, int]]:

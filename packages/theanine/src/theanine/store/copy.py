@@ -203,7 +203,10 @@ class StoreCopy:
 
         Returns how many users were erased by them, which settings stay, and what failed.
         """
-        mine, erased = await self._source.export_settings(), 0
+        try:
+            mine, erased = await self._source.export_settings(), 0
+        except DamagedData as error:
+            return 0, (), str(error)
         if not self._verify_only:
             digest = Digest()
             for record in mine:

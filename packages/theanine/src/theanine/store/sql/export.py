@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from typing import Any
 
 import sqlalchemy as sa
@@ -35,18 +37,26 @@ _BATCH = 500
 
 
 def export_records(db: sa.Connection, scope: Scope | None) -> Generator[dict[str, Any]]:
-    """Yield all records, and last one with their count and digest, reading as it goes."""
-    digest = Digest()
-    for record in _export_records(db, scope):
+    """Yield all records, and last one with their count and digest, reading as it goes.
+
+    Of all scopes, those with a damaged value are exported up to that and named in the last record.
+    """
+    digest, left_out = Digest(), list[dict[str, Any]]()
+    for record in _export_records(db, scope, left_out):
         digest.add(record)
         yield record
-    yield digest.end_record()
+    yield {**digest.end_record(), **({"left_out": left_out} if left_out else {})}
 
 
 def load_export_versions(db: sa.Connection, scope: Scope | None = None) -> dict[Scope, Versions]:
     """Return the version of each scope, or of one, also of those without data."""
     store = load_store_id(db)
-    return {owner: row_versions(row, store) for owner, row in _load_states(db, scope)}
+    versions: dict[Scope, Versions] = {}
+    for owner, row in _load_states(db, scope):
+        versions[owner] = {}
+        with suppress(json.JSONDecodeError):  # a damaged value, which the export will report
+            versions[owner] = row_versions(row, store)
+    return versions
 
 
 def _load_states(db: sa.Connection, scope: Scope | None) -> list[tuple[Scope, Any]]:
@@ -70,21 +80,34 @@ def _export_header(db: sa.Connection) -> dict[str, Any]:
     return {"type": "theanine", "format": FORMAT, "method": load_default_method(db)}
 
 
-def _export_records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str, Any]]:
+def _export_records(
+    db: sa.Connection, scope: Scope | None, left_out: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
     """Yield a header, then each scope's records by type and number."""
     yield from [_export_header(db)] if scope else export_settings(db)
     store = load_store_id(db)
     for exported, row in _load_states(db, scope):
         names = scope_params(exported)
         owner = {n: name for n, name in names.items() if n == "user" or name != "default"}
-        counters = {name: getattr(row, name) for name in COUNTERS.values()}
-        own = {name: getattr(row, name) for name in SETTINGS if getattr(row, name) is not None}
-        versions = row_versions(row, store)
-        yield {"type": "scope", "scope": owner, **counters, **own, "versions": versions}
-        for type_, table in TABLES.items():
-            read = _export_vectors if type_ == "vector" else _export_rows
-            for values in read(db, row.scope, table):
-                yield {"type": type_, "scope": owner, **values}
+        try:
+            yield from _export_scope(db, owner, row, store)
+        except json.JSONDecodeError as error:
+            if scope is not None:
+                raise
+            left_out.append({"scope": owner, "reason": f"a stored value is damaged ({error})"})
+
+
+def _export_scope(
+    db: sa.Connection, owner: dict[str, str], row: Any, store: str
+) -> Iterator[dict[str, Any]]:
+    counters = {name: getattr(row, name) for name in COUNTERS.values()}
+    own = {name: getattr(row, name) for name in SETTINGS if getattr(row, name) is not None}
+    versions = row_versions(row, store)
+    yield {"type": "scope", "scope": owner, **counters, **own, "versions": versions}
+    for type_, table in TABLES.items():
+        read = _export_vectors if type_ == "vector" else _export_rows
+        for values in read(db, row.scope, table):
+            yield {"type": type_, "scope": owner, **values}
 
 
 def _export_rows(db: sa.Connection, scope_id: int, table: sa.Table) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ import json
 import sqlalchemy as sa
 
 from theanine.store.sql import schema as t
+from theanine.store.sql.scopes import scope_from_row
 
 _REFERENCES: tuple[tuple[sa.Column[int], sa.Column[int]], ...] = (
     (t.scope.c.id, t.scope_state.c.scope),
@@ -84,8 +85,10 @@ def find_damaged_json(db: sa.Connection) -> list[str]:
         ]
         if damaged:
             row = ", ".join(f"{key.name} {damaged[0][key.name]}" for key in keys)
+            owner = db.execute(sa.select(t.scope).where(t.scope.c.id == damaged[0].get("scope")))
+            of = "".join(f" of {scope_from_row(each)}" for each in owner)
             name = f"{column.table.name}: {len(damaged)}"
-            faults.append(f"{name} with a damaged {column.name}, first: {row}")
+            faults.append(f"{name} with a damaged {column.name}, first: {row}{of}")
     return faults
 
 

@@ -198,15 +198,18 @@ class _Export:
     def finish(self, end: Mapping[str, Any] | None, where: str) -> None:
         """Restore what was read, which ``end`` should describe."""
         fault = self._find_fault(end, where)
-        if fault and not self._partial:
-            raise BadInput(f"this is not a whole export: {fault}; {_ADVICE}")
+        left_out = _read_left_out(end, where)
+        lacks = ", ".join(map(str, left_out))
+        lack = fault or (lacks and f"it lacks data of {lacks}, which was damaged in the store")
+        if lack and not self._partial:
+            raise BadInput(f"this is not a whole export: {lack}; {_ADVICE}")
         if self._header and not fault and end is None:
             self._restored.uncounted = True
         newer = self._restore_settings(whole=not fault)
         before = ScopeTombstones(self._db)
         for staged in self._staged.values():
-            staged.whole &= not fault
-            if fault:
+            if fault or staged.scope in left_out:
+                staged.whole = False
                 staged.versions = None
             merge_scope(self._db, staged, before, self._restored)
         if not fault:
@@ -261,6 +264,16 @@ class _Export:
                 continue
             if not newer or not switch_embedder(self._db, *embedder):
                 drop_vectors(self._db, number, self._restored.scope_ids)
+
+
+def _read_left_out(end: Mapping[str, Any] | None, where: str) -> list[Scope]:
+    """Return the scopes of which the export lacks something."""
+    items = (end or {}).get("left_out", [])
+    if not isinstance(items, list) or not all(
+        isinstance(item, Mapping) for item in cast("list[Any]", items)
+    ):
+        raise BadInput("left_out must be a list of JSON objects", where)
+    return [decode_scope(item.get("scope"), where) for item in cast("list[Any]", items)]
 
 
 def _read_retention(seconds: Any, where: str) -> timedelta:

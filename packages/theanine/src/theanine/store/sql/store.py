@@ -533,7 +533,11 @@ class SqlStore:
         return await self._finish(run)
 
     async def export(self, scope: Scope | None = None) -> AsyncIterator[dict[str, Any]]:
-        """Yield all records of one state of the database, however long the consumer takes."""
+        """Yield all records of one state of the database, however long the consumer takes.
+
+        Raises DamagedData after the last record if that names scopes that were left out.
+        """
+        left_out: list[Mapping[str, Any]] = []
         engine = self.engine
         run = anyio.to_thread.run_sync
         transaction = self._read_transaction(engine, scope)
@@ -549,5 +553,12 @@ class SqlStore:
             while batch := await run(self._run, lambda: list(islice(records, _EXPORT_BATCH))):
                 for record in batch:
                     yield record
+                    left_out = record.get("left_out", [])
         finally:
             await finish(run(self._run, end))
+        if left_out:
+            users = ", ".join(str(Scope(**each["scope"])) for each in left_out)
+            raise DamagedData(
+                f"{self.location}: the export lacks data of {users}, because stored values are "
+                "damaged; `theanine doctor` names the rows"
+            )
