@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,10 @@ MAX_LINES = 20
 FOLDER = Path(__file__).parents[2] / "docs" / "examples" / "integrations"
 PACKAGES = {
     "with_anthropic": "anthropic",
+    "with_claude_agent_sdk": "claude_agent_sdk",
+    "with_google_adk": "google.adk",
     "with_langchain": "langchain_openai",
+    "with_llama_index": "llama_index.core",
     "with_openai_agents": "agents",
     "with_pydantic_ai": "pydantic_ai",
 }
@@ -40,8 +42,7 @@ def test_every_example_is_run() -> None:
 def test_the_second_run_recalls_the_first(
     example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if find_spec(PACKAGES[example]) is None:
-        pytest.skip(f"{PACKAGES[example]} is not installed (make extras)")
+    pytest.importorskip(PACKAGES[example], reason=f"{PACKAGES[example]} is not installed")
     path = FOLDER / f"{example}.py"
     assert len(path.read_text("utf-8").splitlines()) <= MAX_LINES
     monkeypatch.chdir(tmp_path)
@@ -61,4 +62,5 @@ def test_the_second_run_recalls_the_first(
         assert str(second[-1]["content"]).startswith(QUESTION) and FEAR.split(".")[0] in str(second)
         assert "terrified" not in str(second[:-1])
     else:
-        assert "terrified" not in outputs[0] and "terrified" in outputs[1]
+        assert outputs[0].count("terrified") <= outputs[0].count(FEAR) <= 1
+        assert "terrified" in outputs[1]

@@ -30,7 +30,7 @@ class Conversation:
     """
 
     def __init__(self, user: UserHandle, key: str, options: RecallArguments, strict: bool) -> None:
-        self._live = user.session(key)
+        self._user, self._live = user, user.session(key)
         self._options, self._strict = options, strict
         self._asked: Hashable = None
         self._recollection: Recollection | None = None
@@ -53,10 +53,16 @@ class Conversation:
             shown: how many of the newest turns the model sees anyway.
         """
         if asked != self._asked:
-            self._recollection = await self._guard(
-                call(self._live.recall, last=max(shown, 1), **self._options),
-                "nothing was recalled",
-            )
+            work = call(self._live.recall, last=max(shown, 1), **self._options)
+            self._recollection = await self._guard(work, "nothing was recalled")
+            self._asked = asked
+        return block_of(self._recollection)
+
+    async def recall_for(self, asked: Hashable, dialogue: Sequence[Message], call: Call) -> str:
+        """Return what to put beside a dialogue that isn't logged; see :meth:`recall`."""
+        if asked != self._asked:
+            work = call(self._user.recall, dialogue, **self._options)
+            self._recollection = await self._guard(work, "nothing was recalled")
             self._asked = asked
         return block_of(self._recollection)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from theanine.errors import BadInput
-from theanine.messages.parts import as_message, part_words
+from theanine.messages.parts import as_message, part_kind, part_words
 from theanine.messages.read import message_parts
 from theanine.types import Message
 
@@ -44,23 +44,33 @@ def new_lines(before: Iterable[str], lines: Sequence[str]) -> list[str]:
 
 
 def item_message(item: Any) -> Message:
-    """Return a framework's item as one message, which holds it as it is besides its words.
+    """Return a framework's message as one turn's, which holds it as it is besides its words.
+
+    Raises BadInput for what JSON can't hold.
+    """
+    item = as_message(item, "the item")
+    return entry_message(item, item)
+
+
+def entry_message(entry: Message, said: object) -> Message:
+    """Return an entry as one turn's message, which holds it as it is besides the words ``said``.
 
     What is none of the user's, the assistant's or the system's words is the tool's. Raises BadInput
     for what JSON can't hold.
     """
-    item = as_message(item, "the item")
-    check_json(item, "the item")
+    check_json(entry, "the item")
     try:
-        parts = [*message_parts(item, "the item")]
+        parts = [*message_parts(as_message(said, "the item"), "the item")]
     except BadInput:  # of a kind that is no message
         parts = []
+    parts = [(role, part) for role, part in parts if part_kind(part) != "reasoning"]
+    parts = [(role, part) for role, part in parts if role != "tool"] or parts
     words = "\n".join(filter(str.strip, (part_words(part) for _, part in parts)))
     words = words.translate(_UNSTORABLE)
     role = parts[0][0] if words else "tool"
     if role != "tool":
-        return {"role": role, "content": [{"type": "item", "text": words, "value": item}]}
-    return {"role": "tool", "content": words or f"[{item.get('type', 'item')}]", "value": item}
+        return {"role": role, "content": [{"type": "item", "text": words, "value": entry}]}
+    return {"role": "tool", "content": words or f"[{entry.get('type', 'item')}]", "value": entry}
 
 
 def check_json(value: Any, what: str) -> None:
