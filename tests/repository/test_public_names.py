@@ -54,8 +54,10 @@ PUBLIC = [
     "Utterance",
     "WriteUnconfirmed",
     "__version__",
+    "aconnect",
     "acopy_store",
     "aopen",
+    "connect",
     "copy_store",
     "open",
 ]

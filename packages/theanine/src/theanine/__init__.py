@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from theanine.methods.base import Estimate, Reply
     from theanine.methods.theanine.config import TheanineConfig
     from theanine.remembering import RebuildEstimate, RebuildReport, RememberReport
+    from theanine.remote import aconnect, connect
     from theanine.store.copy import CopyReport
     from theanine.store.values import ForgetReport, UserSettings
     from theanine.types import (
@@ -111,8 +112,10 @@ __all__ = [
     "Utterance",
     "WriteUnconfirmed",
     "__version__",
+    "aconnect",
     "acopy_store",
     "aopen",
+    "connect",
     "copy_store",
     "open",
 ]
@@ -128,6 +131,7 @@ _HOMES = {
     "llm.settings": "ModelSettings",
     "methods.base": "Estimate Reply",
     "methods.theanine.config": "TheanineConfig",
+    "remote": "aconnect connect",
     "remembering": "RebuildEstimate RebuildReport RememberReport",
     "store.copy": "CopyReport",
     "store.values": "ForgetReport UserSettings",

@@ -49,7 +49,7 @@ def _run(method: Callable[Concatenate[Any, P], Awaitable[R]]) -> Callable[Concat
 
     @wraps(method)
     def run(self: _Sync, *args: P.args, **kwargs: P.kwargs) -> R:
-        return _result(self.portal, partial(method, self.inner, *args, **kwargs))
+        return _result(self.portal, partial(getattr(self.inner, method.__name__), *args, **kwargs))
 
     return run
 
@@ -70,7 +70,9 @@ def _call(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any,
     @wraps(method)
     def call(self: _Sync, *args: P.args, **kwargs: P.kwargs) -> R:
         # In a tuple, because the portal would await what can be awaited.
-        [result] = self.portal.call(lambda: (method(self.inner, *args, **kwargs),))
+        [result] = self.portal.call(
+            lambda: (getattr(self.inner, method.__name__)(*args, **kwargs),)
+        )
         return result
 
     return call
@@ -83,7 +85,7 @@ def _iterate(
 
     @wraps(method)
     def iterate(self: _Sync, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
-        return _values(method(self.inner, *args, **kwargs), self.portal)
+        return _values(getattr(self.inner, method.__name__)(*args, **kwargs), self.portal)
 
     shown = signature(method)
     returns = str(shown.return_annotation).removeprefix("Async")

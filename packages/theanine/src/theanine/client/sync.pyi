@@ -198,7 +198,7 @@ class LiveSession(_Handle):
         self,
         messages: str | Message | Sequence[Message | Utterance],
         *,
-        recalled: Recollection | None = None,
+        recalled: Recollection | Sequence[int] | None = None,
         resent: bool = True,
         at: datetime | None = None,
         metadata: Metadata | None = None,

@@ -18,16 +18,19 @@ from typing import Any, Literal, get_args
 
 import anyio
 import sqlalchemy as sa
+from pydantic import TypeAdapter
 
 from theanine.client import AsyncClient
 from theanine.clock import Clock, micros, moment
 from theanine.errors import NotFound, TheanineError
+from theanine.remembering.remember import RememberReport
 from theanine.server.problems import Refused
 from theanine.store.sql import schema as t
 from theanine.store.sql.holders import DatabaseTime
 from theanine.store.sql.rows import insert_rows
 from theanine.store.sql.scopes import scope_from_row
 from theanine.store.sql.store import SqlStore
+from theanine.store.values import ForgetReport
 from theanine.types import Scope
 
 _log = logging.getLogger(__name__)
@@ -41,6 +44,8 @@ TRIES = 3
 """How often an operation is begun whose process dies."""
 LEASE = timedelta(seconds=30)
 """How long a process is thought alive after it has said so."""
+MAX_DETAILS = 1_000
+_DETAILS: TypeAdapter[list[Any]] = TypeAdapter(list[RememberReport | ForgetReport])
 POLL = 2.0
 """Seconds after which a process looks for work, and for cancellations, without being told."""
 
@@ -53,7 +58,8 @@ class Operation:
         user, agent: whose data it is about; None for all users of the tenant.
         tries: how often it was begun.
         done: sessions or users that are done so far.
-        result: counts of what was done, once it has succeeded.
+        result: what was done, once it has ended: counts, and under ``reports`` or ``receipts`` each
+            session or user, the first thousand.
         error: why it failed.
     """
 
@@ -67,7 +73,7 @@ class Operation:
     done: int
     created_at: datetime
     ended_at: datetime | None
-    result: Mapping[str, int]
+    result: Mapping[str, Any]
     error: str
 
 
@@ -211,7 +217,7 @@ def end_operation(
     state: State,
     at: datetime,
     done: int,
-    result: Mapping[str, int],
+    result: Mapping[str, Any],
     error: str = "",
 ) -> None:
     """Store how an operation ended, unless another process has taken it over."""
@@ -288,14 +294,15 @@ class OperationRunner:
     async def _run(self, taken: Taken) -> None:
         self._done = 0
         state: State = "cancelled"
-        result, error = Counter[str](), ""
+        counts, details, error = Counter[str](), list[Any](), ""
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._report, taken, group.cancel_scope)
                 try:
-                    await self._work(taken, result)
-                    state = "failed" if result["failures"] else "succeeded"
-                    error = f"{result['failures']} sessions failed" if result["failures"] else ""
+                    await self._work(taken, counts, details)
+                    failures = counts["failures"]
+                    state = "failed" if failures else "succeeded"
+                    error = f"{failures} sessions failed" if failures else ""
                 except TheanineError as failure:
                     state, error = "failed", str(failure)
                 group.cancel_scope.cancel()
@@ -303,6 +310,9 @@ class OperationRunner:
             with anyio.CancelScope(shield=True):
                 await self._store.write(release_operation, taken)
             raise
+        name = "receipts" if taken.operation.kind == "expire" else "reports"
+        listed = _DETAILS.dump_python(details[:MAX_DETAILS], mode="json")
+        result = {**counts, name: listed}
         await self._store.write(
             end_operation, taken, state, self._clock(), self._done, result, error
         )
@@ -313,7 +323,7 @@ class OperationRunner:
             await self._wait()
         running.cancel()
 
-    async def _work(self, taken: Taken, result: Counter[str]) -> None:
+    async def _work(self, taken: Taken, counts: Counter[str], details: list[Any]) -> None:
         operation = taken.operation
         for scope in await self._store.read(_load_scopes, taken):
             memory = self._client.user(scope.user, agent=scope.agent, tenant=scope.tenant)
@@ -322,14 +332,17 @@ class OperationRunner:
             elif operation.kind == "rebuild":
                 rebuilt = await memory.rebuild(progress=self._count, **operation.options)
                 reports = list(rebuilt.reports)
+                counts.update({f"replaced {name}": n for name, n in rebuilt.replaced.items()})
             else:
                 for receipt in await memory.expire():
-                    result.update(turns=receipt.turns, memories=receipt.memories)
+                    counts.update(turns=receipt.turns, memories=receipt.memories)
+                    details.append(receipt)
                     self._done += 1
                 continue
             for report in reports:
-                result.update(sessions=1, memories=report.memories, links=report.links)
-                result["failures"] += report.failure is not None
+                counts.update(sessions=1, memories=report.memories, links=report.links)
+                counts["failures"] += report.failure is not None
+                details.append(report)
 
     def _count(self, report: object) -> None:
         self._done += 1

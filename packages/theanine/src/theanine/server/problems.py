@@ -51,16 +51,20 @@ class Refused(Exception):
         self.status, self.code, self.headers = status, code, {**(headers or {})}
 
 
-_STATUSES: tuple[tuple[type[errors.TheanineError], int, str], ...] = (
-    # The first class that fits counts, so subclasses come before their base.
+STATUSES: tuple[tuple[type[errors.TheanineError], int, str], ...] = (
+    # The first class that fits counts, so subclasses come before their base. The remote client
+    # raises the class of a code.
     (errors.NotFound, 404, "not_found"),
     (errors.Stale, 409, "stale"),
     (errors.LeaseLost, 409, "lease_lost"),
     (errors.MissingExtra, 501, "missing_extra"),
     (errors.NotAStore, 500, "not_a_store"),
     (errors.EmbedderMismatch, 500, "embedder_mismatch"),
+    (errors.SettingsError, 422, "bad_setting"),
     (errors.UserError, 422, "bad_input"),
-    (errors.StoreError, 503, "store_unavailable"),
+    (errors.StoreUnavailable, 503, "store_unavailable"),
+    (errors.WriteUnconfirmed, 503, "write_unconfirmed"),
+    (errors.StoreError, 500, "store_failed"),
     (errors.BudgetExceeded, 429, "budget_exceeded"),
     (errors.ModelUnavailable, 503, "model_unavailable"),
     (errors.ModelError, 502, "model_failed"),
@@ -121,6 +125,15 @@ def problem_response(
     )
 
 
+def find_problem(error: Exception) -> Problem:
+    """Return the problem of an error of the library."""
+    status, code = next(
+        ((status, code) for kind, status, code in STATUSES if isinstance(error, kind)),
+        (500, "internal_error"),
+    )
+    return Problem(title=HTTPStatus(status).phrase, status=status, detail=str(error), code=code)
+
+
 def add_problem_handlers(app: FastAPI) -> None:
     """Answer every error with problem details."""
 
@@ -131,10 +144,8 @@ def add_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(errors.TheanineError)
     async def translate(request: Request, error: Exception) -> JSONResponse:
-        status, code = next(
-            ((status, code) for kind, status, code in _STATUSES if isinstance(error, kind)),
-            (500, "internal_error"),
-        )
+        problem = find_problem(error)
+        status, code = problem.status, problem.code
         if status >= 500:
             _log.error("%s %s: %s", request.method, request.url.path, error)
         wait = getattr(error, "retry_after", None) or RETRY_AFTER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter
@@ -10,7 +11,7 @@ from pydantic import BaseModel, Field
 from theanine.client.options import RecallArguments
 from theanine.server.access import Readable
 from theanine.server.problems import responses
-from theanine.types import Message, Recollection
+from theanine.types import Message, Recollection, Utterance
 
 router = APIRouter(prefix="/v1/users/{user}", tags=["recall"])
 
@@ -57,10 +58,16 @@ class Recalled(BaseModel):
 class Question(RecallRequest):
     """A question, or a dialogue whose latest message comes last."""
 
-    dialogue: str | list[dict[str, Any]]
+    dialogue: str | list[dict[str, Any]] = []
+    utterances: list[Utterance] = Field(default=[], description="In place of a dialogue.")
+
+    @property
+    def given(self) -> str | Sequence[Message | Utterance]:
+        """The question or the dialogue."""
+        return self.utterances or self.dialogue
 
 
 @router.post("/recall", responses=responses(502))
 async def recall(memory: Readable, question: Question) -> Recalled:
     """Return what matters for a question or a dialogue, with its sources."""
-    return Recalled.of(await memory.recall(question.dialogue, **question.arguments()))
+    return Recalled.of(await memory.recall(question.given, **question.arguments()))

@@ -16,7 +16,7 @@ from theanine.client import AsyncUserMemory
 from theanine.client.options import ListArguments
 from theanine.errors import NotFound
 from theanine.server.access import Readable, Writable
-from theanine.server.paging import Page, Paging, read_page
+from theanine.server.paging import MAX_LIMIT, Page, Paging, read_page
 from theanine.server.problems import Refused, responses
 from theanine.server.routes.recall import Moment
 from theanine.store.values import ForgetReport
@@ -34,6 +34,9 @@ class Bounds:
     def __init__(
         self,
         paging: Paging,
+        after: Annotated[
+            int | None, Query(ge=0, le=2**31 - 1, description="In place of a cursor: an id.")
+        ] = None,
         newest_first: bool = False,
         search: Annotated[str, Query(description="Words that each has.", max_length=1_000)] = "",
         since: Annotated[Moment | None, Query()] = None,
@@ -42,7 +45,7 @@ class Bounds:
             str | None, Query(description='Metadata as JSON, such as {"channel": "web"}.')
         ] = None,
     ) -> None:
-        self.paging = paging
+        self.paging, self._after = paging, after
         arguments: ListArguments = {"newest_first": newest_first, "search": search}
         if since is not None:
             arguments["since"] = since
@@ -54,7 +57,8 @@ class Bounds:
 
     def arguments(self, limit: int) -> ListArguments:
         """Return the arguments of the library's lists."""
-        return {**self._arguments, "limit": limit, "after": self.paging.after_id}
+        start = self._after if self.paging.after is None else self.paging.after_id
+        return {**self._arguments, "limit": limit, "after": start}
 
 
 ListBounds = Annotated[Bounds, Depends()]
@@ -108,11 +112,18 @@ async def turns(
     bounds: ListBounds,
     session: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
     thread: Annotated[str | None, Query(min_length=1)] = None,
+    ids: Annotated[list[int] | None, Query(max_length=MAX_LIMIT)] = None,
+    with_content: Annotated[bool, Query(description="With images and other parts.")] = False,
 ) -> Page[Turn]:
-    """Return turns: all, or those of a session or thread."""
+    """Return turns: all, those of a session or thread, or those of some ids."""
+    if ids is not None:
+        known = [number for number in ids if 0 < number < 2**31]
+        return Page(items=await memory.turns(ids=known, with_content=with_content))
     return await read_page(
         bounds.paging,
-        lambda limit: memory.turns(session=session, thread=thread, **bounds.arguments(limit)),
+        lambda limit: memory.turns(
+            session=session, thread=thread, with_content=with_content, **bounds.arguments(limit)
+        ),
         lambda turn: turn.id,
     )
 
@@ -188,6 +199,12 @@ async def forget_memory(
     """Erase a memory, with the turns that support no other one unless they are kept."""
     await _check_match(memory, number, if_match)
     return await memory.forget(memory=number, keep_turns=keep_turns)
+
+
+@router.get("/marks", responses=responses())
+async def marks(memory: Readable) -> list[Mark]:
+    """Return the marks of memories that are not in effect."""
+    return await memory.marks()
 
 
 @router.get("/links", responses=responses())

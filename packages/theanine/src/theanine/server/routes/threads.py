@@ -6,18 +6,20 @@ logged again, so a request may be repeated.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import AwareDatetime, BaseModel, Field
 
 from theanine.client import AddReport, AsyncLiveSession
+from theanine.client.session import WINDOW
 from theanine.remembering.remember import RememberReport
 from theanine.server.access import Readable, Writable
 from theanine.server.problems import Refused, responses
 from theanine.server.routes.recall import Recalled, RecallRequest
 from theanine.store.values import ForgetReport
-from theanine.types import Message, MessageFormat, Scalar, Turn
+from theanine.types import Message, MessageFormat, Scalar, Turn, Utterance
 
 router = APIRouter(prefix="/v1/users/{user}", tags=["threads"])
 
@@ -46,7 +48,10 @@ class SaidByAssistant(Said):
 class NewMessages(BaseModel, extra="forbid"):
     """Messages as the APIs of OpenAI and Anthropic have them."""
 
-    messages: list[dict[str, Any]] = Field(max_length=10_000)
+    messages: list[dict[str, Any]] = Field(default=[], max_length=10_000)
+    utterances: list[Utterance] = Field(
+        default=[], max_length=10_000, description="In place of messages: turns with all they have."
+    )
     resent: bool = Field(
         default=True, description="Whether the list may begin with messages sent before."
     )
@@ -54,11 +59,25 @@ class NewMessages(BaseModel, extra="forbid"):
     at: AwareDatetime | None = None
     metadata: dict[str, Scalar] | None = None
 
+    @property
+    def given(self) -> Sequence[Message | Utterance]:
+        """The messages or utterances."""
+        return [*self.messages, *self.utterances]
+
+
+class ThreadMessages(NewMessages):
+    """Messages of a thread."""
+
+    recalled: list[int] | None = Field(
+        default=None, description="Ids of the memories that the assistant was shown."
+    )
+
 
 class ThreadRecall(RecallRequest):
     """Bounds of a recall in a thread."""
 
-    last: int | None = Field(default=None, ge=1)
+    last: int | None = Field(default=None, ge=1, description="As many turns as `messages` gave.")
+    window: int | None = Field(default=WINDOW, ge=1, description="At least so many, in steps.")
 
 
 class SessionEnd(BaseModel, extra="forbid"):
@@ -88,20 +107,16 @@ ReadableThread = Annotated[AsyncLiveSession, Depends(_readable_thread)]
 async def add(memory: Writable, new: NewMessages) -> AddReport:
     """Log messages as a whole session that ends at once, and remember it."""
     return await memory.add(
-        new.messages, resent=new.resent, speaker=new.speaker, at=new.at, metadata=new.metadata
+        new.given, resent=new.resent, speaker=new.speaker, at=new.at, metadata=new.metadata
     )
 
 
 @router.post("/threads/{thread}/messages", status_code=201, responses=responses(409))
-async def add_to_thread(memory: Writable, thread: ThreadKey, new: NewMessages) -> AddReport:
+async def add_to_thread(memory: Writable, thread: ThreadKey, new: ThreadMessages) -> AddReport:
     """Log messages of a thread; those that it has already are left out."""
-    return await memory.add(
-        new.messages,
-        session=thread,
-        resent=new.resent,
-        speaker=new.speaker,
-        at=new.at,
-        metadata=new.metadata,
+    session = memory.session(thread, speaker=new.speaker)
+    return await session.add(
+        new.given, recalled=new.recalled, resent=new.resent, at=new.at, metadata=new.metadata
     )
 
 
@@ -132,9 +147,20 @@ async def messages(
     session: ReadableThread,
     format: MessageFormat = "openai",
     last: Annotated[int | None, Query(ge=1, le=10_000)] = None,
+    window: Annotated[int, Query(ge=1, le=10_000)] = WINDOW,
 ) -> list[Message]:
-    """Return the newest turns of a thread as messages for a chat model."""
+    """Return the newest turns of a thread as messages for a chat model.
+
+    As many as `last`, or at least `window`, in steps that let a provider's cache be of use.
+    """
+    session.window = window
     return await session.messages(format, last=last)
+
+
+@router.get("/threads/{thread}/system", responses=responses())
+async def system(session: ReadableThread) -> str:
+    """Return the newest system prompt of a thread; empty if there is none."""
+    return await session.system()
 
 
 @router.get("/threads/{thread}/turns", responses=responses())
@@ -146,6 +172,7 @@ async def open_turns(session: ReadableThread) -> list[Turn]:
 @router.post("/threads/{thread}/recall", responses=responses(502))
 async def recall(session: ReadableThread, request: ThreadRecall) -> Recalled:
     """Return what matters for the dialogue of a thread so far."""
+    session.window = request.window
     return Recalled.of(await session.recall(last=request.last, **request.arguments()))
 
 

@@ -13,14 +13,21 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from theanine.client import AsyncUserMemory
+from theanine.client import AsyncUserMemory, ImportReport
 from theanine.clock import load_zone
 from theanine.errors import BadInput
 from theanine.importers import FORMATS, is_store_export, read_export, read_histories
-from theanine.server.access import Administrator, AgentName, Readable, UserName, open_memory
+from theanine.server.access import (
+    Administrator,
+    AgentName,
+    Readable,
+    UserName,
+    Writable,
+    open_memory,
+)
 from theanine.server.problems import Refused, responses
 from theanine.server.state import ServerState
-from theanine.types import Scope
+from theanine.types import History, Scope
 
 router = APIRouter(prefix="/v1/users/{user}", tags=["transfer"])
 
@@ -91,6 +98,12 @@ async def import_(
             return imported
         except BadInput as error:  # its place names a file of this machine
             raise BadInput(str(error).replace(f"{path}: ", "").replace(str(path), "file")) from None
+
+
+@router.post("/histories", status_code=201, responses=responses(409))
+async def log_history(memory: Writable, history: History) -> ImportReport:
+    """Log a history's sessions, each completely or not at all."""
+    return await memory.log(history)
 
 
 async def _restore(state: ServerState, scope: Scope, path: Path, *, partial: bool) -> Imported:

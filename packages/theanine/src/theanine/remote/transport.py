@@ -1,0 +1,189 @@
+"""Requests to a service: errors as the library's own, repeated where that is safe."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import anyio
+from pydantic import TypeAdapter
+
+from theanine import errors
+
+try:
+    import httpx2
+except ModuleNotFoundError as error:
+    raise errors.MissingExtra("remote", "a client of a service") from error
+
+T = TypeVar("T")
+
+TIMEOUT = 60.0
+PAGE = 500
+"""Items of a page of a list."""
+TRIES = 5
+"""Requests that are sent in place of one that is refused for the moment, or lost."""
+LONGEST_WAIT = 10.0
+"""Seconds between two of them."""
+
+_ERRORS: Mapping[str, type[errors.TheanineError]] = MappingProxyType(
+    {
+        "not_found": errors.NotFound,
+        "stale": errors.Stale,
+        "lease_lost": errors.LeaseLost,
+        "bad_setting": errors.SettingsError,
+        "bad_input": errors.BadInput,
+        "write_unconfirmed": errors.WriteUnconfirmed,
+        "embedder_mismatch": errors.EmbedderMismatch,
+        "not_a_store": errors.NotAStore,
+        "model_unavailable": errors.ModelUnavailable,
+        "model_failed": errors.ModelError,
+        "budget_exceeded": errors.BudgetExceeded,
+        "remembering_failed": errors.RememberingFailed,
+    }
+)
+"""The errors of the codes of problems; others are errors of the caller below 500, else of the
+store."""
+_FOR_THE_MOMENT = frozenset({"busy", "rate_limited", "store_unavailable", "timed_out"})
+
+
+class Transport:
+    """The connection to one service.
+
+    Raises SettingsError for an address that is no URL of HTTP.
+    """
+
+    def __init__(self, url: str, key: str, timeout: float) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise errors.SettingsError(
+                f"{url!r} is not the address of a service; write https://HOST or http://HOST:PORT"
+            )
+        self.url = url.rstrip("/")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._http = httpx2.AsyncClient(base_url=self.url, headers=headers, timeout=timeout)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._http.aclose()
+
+    async def call(
+        self,
+        kind: TypeAdapter[T],
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        body: object = None,
+        content: bytes | None = None,
+        safe: bool | None = None,
+    ) -> T:
+        """Send a request and return its answer.
+
+        Args:
+            safe: whether it may be repeated if its answer is lost; the default is by its method.
+        """
+        answer = await self.send(method, path, params=params, body=body, content=content, safe=safe)
+        return kind.validate_json(answer.content)
+
+    async def list_all(
+        self, kind: type[T], path: str, params: Mapping[str, Any], limit: int | None = None
+    ) -> list[T]:
+        """Return the items of all pages of a list, or of as many as ``limit`` asks for."""
+        items, page = TypeAdapter(kind), TypeAdapter(dict[str, Any])
+        found: list[T] = []
+        asked = dict(params)
+        while limit is None or len(found) < limit:
+            asked["limit"] = PAGE if limit is None else min(PAGE, limit - len(found))
+            answer = await self.call(page, "GET", path, params=asked)
+            found += map(items.validate_python, answer["items"])
+            if answer["next"] is None:
+                break
+            asked = {**params, "cursor": answer["next"]}
+            asked.pop("after", None)
+        return found
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        body: object = None,
+        content: bytes | None = None,
+        safe: bool | None = None,
+    ) -> httpx2.Response:
+        """Send a request and return its response. Raises the library's errors."""
+        safe = method in ("GET", "PUT", "PATCH") if safe is None else safe
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        data = content if body is None else _JSON.dump_json(body)
+        for tries in range(1, TRIES + 1):
+            try:
+                answer = await self._http.request(
+                    method, path, params=params, content=data, headers=headers
+                )
+            except httpx2.ConnectError as error:
+                failure, wait = self._lost(error), 0.1 * 2**tries
+            except httpx2.HTTPError as error:
+                failure, wait = self._lost(error), 0.1 * 2**tries
+                if not safe:
+                    raise failure from error
+            else:
+                if answer.is_success:
+                    return answer
+                failure, code = _read_problem(answer)
+                wait = float(answer.headers.get("Retry-After", 0.1 * 2**tries))
+                if code not in _FOR_THE_MOMENT or not (safe or answer.status_code == 429):
+                    raise failure
+            if tries == TRIES:
+                raise failure
+            await anyio.sleep(min(wait, LONGEST_WAIT))
+        raise AssertionError("unreachable")
+
+    @asynccontextmanager
+    async def stream(
+        self, method: str, path: str, *, body: object = None
+    ) -> AsyncGenerator[AsyncIterator[str]]:
+        """Send a request and give the lines of its answer as they come."""
+        data = None if body is None else _JSON.dump_json(body)
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        try:
+            async with self._http.stream(method, path, content=data, headers=headers) as answer:
+                if not answer.is_success:
+                    await answer.aread()
+                    raise _read_problem(answer)[0]
+                yield answer.aiter_lines()
+        except httpx2.HTTPError as error:
+            raise self._lost(error) from error
+
+    def _lost(self, error: Exception) -> errors.StoreUnavailable:
+        return errors.StoreUnavailable(
+            f"the service at {self.url} can't be reached ({type(error).__name__}: {error}); try "
+            "again"
+        )
+
+
+_JSON: TypeAdapter[object] = TypeAdapter(object)
+
+
+def raise_problem(problem: Mapping[str, Any]) -> None:
+    """Raise the error that a problem is about."""
+    raise _error(problem)
+
+
+def _read_problem(answer: httpx2.Response) -> tuple[errors.TheanineError, str]:
+    """Return the error of a response, and its code."""
+    try:
+        problem: Any = answer.json()
+        return _error(problem), str(problem["code"])
+    except (ValueError, KeyError, TypeError):
+        detail = f"the service answered {answer.status_code} without a reason"
+        return errors.StoreError(detail), ""
+
+
+def _error(problem: Mapping[str, Any]) -> errors.TheanineError:
+    code, status, detail = problem["code"], problem["status"], problem["detail"]
+    if code in _FOR_THE_MOMENT:
+        return errors.StoreUnavailable(detail)
+    fallback = errors.UserError if status < 500 else errors.StoreError
+    return _ERRORS.get(code, fallback)(detail)

@@ -1,0 +1,369 @@
+"""The handle of one user of a service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeVar, Unpack, cast
+from urllib.parse import quote
+
+import anyio
+from pydantic import TypeAdapter
+
+from theanine.client import AddReport, ImportReport
+from theanine.client.arguments import check_arguments
+from theanine.client.options import ListArguments, RecallArguments
+from theanine.client.reply_options import ReplyArguments
+from theanine.client.session import WINDOW, speakers
+from theanine.clock import system_clock
+from theanine.errors import BadInput, StoreError
+from theanine.messages import read_messages
+from theanine.methods.base import Reply
+from theanine.remembering.rebuild import RebuildReport
+from theanine.remembering.remember import Progress, RememberReport
+from theanine.remote.requests import (
+    given,
+    moment_text,
+    path_part,
+    read_reply,
+    recall_body,
+    said,
+    user_path,
+)
+from theanine.remote.session import AsyncRemoteSession
+from theanine.remote.transport import PAGE, Transport
+from theanine.store.validate import check_scope
+from theanine.store.values import CostLine, ForgetReport, Pending, UserSettings
+from theanine.types import (
+    History,
+    Link,
+    Mark,
+    Memory,
+    Message,
+    Metadata,
+    Recollection,
+    Scope,
+    Session,
+    Timeline,
+    Turn,
+    Utterance,
+)
+
+T = TypeVar("T")
+POLL = 0.2
+"""Seconds between two looks at an operation."""
+
+
+@check_arguments
+class AsyncRemoteUser:
+    """What a service has of one user, with the face of :class:`theanine.AsyncUserMemory`."""
+
+    def __init__(self, transport: Transport, scope: Scope, name: str = "") -> None:
+        check_scope(scope)
+        self._transport, self.scope, self.name = transport, scope, name or scope.user
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.scope}>"
+
+    def session(
+        self,
+        key: str | None = None,
+        *,
+        speaker: str = "",
+        window: int | None = WINDOW,
+        metadata: Metadata | None = None,
+    ) -> AsyncRemoteSession:
+        """Return a session with the user; see :meth:`theanine.AsyncUserMemory.session`."""
+        return AsyncRemoteSession(
+            self._transport,
+            self.scope,
+            key,
+            speaker=speaker or (self.name if self.name != self.scope.user else ""),
+            window=window,
+            metadata=metadata,
+        )
+
+    async def add(
+        self,
+        messages: str | Message | Sequence[Message | Utterance],
+        *,
+        session: str | None = None,
+        resent: bool = True,
+        speaker: str = "",
+        at: datetime | None = None,
+        metadata: Metadata | None = None,
+    ) -> AddReport:
+        """Log what was said; see :meth:`theanine.AsyncUserMemory.add`."""
+        body = {
+            **said(messages, self.scope, speaker or self.name),
+            "resent": resent and not isinstance(messages, str | Mapping),
+            "speaker": speaker or (self.name if self.name != self.scope.user else ""),
+            "at": at,
+            "metadata": metadata,
+        }
+        path = "/messages" if session is None else f"/threads/{path_part(session)}/messages"
+        return await self._call(AddReport, "POST", path, body=body)
+
+    async def recall(
+        self, dialogue: str | Sequence[Utterance | Message], **options: Unpack[RecallArguments]
+    ) -> Recollection:
+        """Return what matters for a question or a dialogue."""
+        body = {**self._dialogue(dialogue), **recall_body(options)}
+        found = await self._call(dict[str, Any], "POST", "/recall", body=body, safe=True)
+        return TypeAdapter(Recollection).validate_python(found["recollection"])
+
+    async def reply(
+        self,
+        dialogue: str | Sequence[Utterance | Message],
+        *,
+        speaker: str = "",
+        **options: Unpack[ReplyArguments],
+    ) -> Reply:
+        """Recall and return the next turn of the assistant. Logs nothing."""
+        body = {**self._dialogue(dialogue), **recall_body(options), "speaker": speaker}
+        return read_reply(await self._call(dict[str, Any], "POST", "/reply", body=body))
+
+    async def log(self, history: History) -> ImportReport:
+        """Log a history's sessions, each completely or not at all."""
+        return await self._call(ImportReport, "POST", "/histories", body=history, safe=True)
+
+    # lists
+
+    async def sessions(
+        self, *, thread: str | None = None, **options: Unpack[ListArguments]
+    ) -> list[Session]:
+        """Return the sessions in time order; pages by id."""
+        found = await self._list(Session, "/sessions", options, thread=thread)
+        if not {"limit", "after", "newest_first"} & set(options):
+            found.sort(key=lambda session: session.order)
+        return found
+
+    async def turns(
+        self,
+        *,
+        session: int | None = None,
+        thread: str | None = None,
+        ids: Sequence[int] | None = None,
+        with_content: bool = False,
+        **options: Unpack[ListArguments],
+    ) -> list[Turn]:
+        """Return turns: all, those of one session or thread, or those of ``ids``."""
+        if ids is not None:
+            found: list[Turn] = []
+            wanted = sorted(set(ids))
+            for start in range(0, len(wanted), PAGE):
+                params = {
+                    "ids": wanted[start : start + PAGE],
+                    "limit": PAGE,
+                    "with_content": with_content,
+                }
+                page = await self._call(dict[str, Any], "GET", "/turns", params=params)
+                found += TypeAdapter(list[Turn]).validate_python(page["items"])
+            return [turn for turn in found if session in (None, turn.session)]
+        filters = {"session": session, "thread": thread, "with_content": with_content}
+        return await self._list(Turn, "/turns", options, **filters)
+
+    async def memories(
+        self, *, pinned: bool | None = None, **options: Unpack[ListArguments]
+    ) -> list[Memory]:
+        """Return memories: all, or only those that are ``pinned``, or not."""
+        return await self._list(Memory, "/memories", options, pinned=pinned)
+
+    async def marks(self) -> list[Mark]:
+        """Return the marks of memories that are not in effect."""
+        return await self._call(list[Mark], "GET", "/marks")
+
+    async def links(self) -> list[Link]:
+        """Return the links between memories."""
+        return await self._call(list[Link], "GET", "/links")
+
+    async def timelines(self, memory: int | None = None) -> list[Timeline]:
+        """Return the longest timeline to each memory that has no newer link."""
+        return await self._call(list[Timeline], "GET", "/timelines", params=given(memory=memory))
+
+    async def warm_up(self) -> None:
+        """Have the service load what a recall needs."""
+        await self.recall("?", limit=1)
+
+    # one memory
+
+    async def get(self, memory: int) -> Memory:
+        """Return the memory with this id. Raises NotFound."""
+        detail = await self._call(dict[str, Any], "GET", f"/memories/{memory}")
+        return TypeAdapter(Memory).validate_python(detail["memory"])
+
+    async def history(self, memory: int) -> list[Memory]:
+        """Return what the memory was before and what it became, the oldest first."""
+        return await self._call(list[Memory], "GET", f"/memories/{memory}/versions")
+
+    async def correct(self, memory: int, text: str) -> Memory:
+        """Replace what a memory says, and return the new one."""
+        path = f"/memories/{memory}/corrections"
+        return await self._call(Memory, "POST", path, body={"text": text})
+
+    async def pin(self, memory: int) -> bool:
+        """Have a memory in every recollection; False if it was pinned."""
+        pinned = await self._call(dict[str, bool], "PUT", f"/memories/{memory}/pin")
+        return pinned["changed"]
+
+    async def unpin(self, memory: int) -> bool:
+        """Take the pin off a memory; False if it was not pinned."""
+        pinned = await self._call(dict[str, bool], "DELETE", f"/memories/{memory}/pin", safe=True)
+        return pinned["changed"]
+
+    # settings and forgetting
+
+    async def settings(self) -> UserSettings:
+        """Return what is set for this user."""
+        return await self._call(UserSettings, "GET", "/settings")
+
+    async def set_time_zone(self, name: str | None) -> None:
+        """Set the user's time zone by its IANA name; None unsets it."""
+        await self._call(UserSettings, "PATCH", "/settings", body={"time_zone": name})
+
+    async def set_retention(self, retention: timedelta | None) -> None:
+        """Set how long this user's turns and memories are kept."""
+        await self._call(UserSettings, "PATCH", "/settings", body={"retention": retention})
+
+    async def forget(
+        self,
+        *,
+        session: int | None = None,
+        thread: str | None = None,
+        turn: int | None = None,
+        memory: int | None = None,
+        keep_turns: bool = False,
+    ) -> ForgetReport:
+        """Erase one thing: a session, thread, turn or memory. Raises NotFound, and BadInput."""
+        named = given(sessions=session, threads=thread, turns=turn, memories=memory)
+        if len(named) != 1:
+            raise BadInput("name exactly one of session=, thread=, turn= and memory= to forget")
+        [(kind, number)] = named.items()
+        params = {"keep_turns": keep_turns} if kind == "memories" else None
+        return await self._call(
+            ForgetReport, "DELETE", f"/{kind}/{path_part(str(number))}", params=params
+        )
+
+    async def forget_all(self) -> ForgetReport:
+        """Erase the user, with everything that was said, made and set."""
+        return await self._call(ForgetReport, "DELETE", "")
+
+    # remembering
+
+    async def remember(
+        self, *, elsewhere: bool = False, progress: Progress | None = None
+    ) -> list[RememberReport]:
+        """Remember every session that has ended and is pending; one report each."""
+        result = await self._operate("remember")
+        reports = TypeAdapter(list[RememberReport]).validate_python(result["reports"])
+        for report in reports:
+            if progress:
+                progress(report)
+        return reports
+
+    async def rebuild(
+        self,
+        *,
+        again: bool = False,
+        instead: bool = False,
+        fresh: bool = False,
+        progress: Progress | None = None,
+    ) -> RebuildReport:
+        """Remember the whole log again."""
+        if instead:
+            raise BadInput("dropping other methods is for the command line where the service runs")
+        result = await self._operate("rebuild", again=again, fresh=fresh)
+        reports = TypeAdapter(list[RememberReport]).validate_python(result["reports"])
+        for report in reports:
+            if progress:
+                progress(report)
+        replaced = {
+            name.removeprefix("replaced "): count
+            for name, count in result.items()
+            if name.startswith("replaced ")
+        }
+        waiting = await self.pending() if any(report.failure for report in reports) else ()
+        return RebuildReport(reports=reports, waiting=waiting, replaced=replaced)
+
+    async def expire(self) -> list[ForgetReport]:
+        """Forget the turns and memories that are older than their retention."""
+        result = await self._operate("expire")
+        return TypeAdapter(list[ForgetReport]).validate_python(result["receipts"])
+
+    async def pending(self) -> list[Pending]:
+        """Return the sessions that have ended and are not remembered yet."""
+        return await self._call(list[Pending], "GET", "/pending")
+
+    async def costs(self) -> list[CostLine]:
+        """Return the model calls made so far."""
+        return await self._call(list[CostLine], "GET", "/costs")
+
+    async def export(self) -> AsyncIterator[dict[str, Any]]:
+        """Yield everything as JSON-ready records."""
+        path = f"{user_path(self.scope)}/export?agent={quote(self.scope.agent)}"
+        async with self._transport.stream("GET", path) as lines:
+            async for line in lines:
+                if line.strip():
+                    yield json.loads(line)
+
+    # requests
+
+    async def _call(
+        self,
+        kind: type[T],
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        body: object = None,
+        safe: bool | None = None,
+    ) -> T:
+        return await self._transport.call(
+            cast("TypeAdapter[T]", TypeAdapter(kind)),
+            method,
+            user_path(self.scope) + path,
+            params={"agent": self.scope.agent, **(params or {})},
+            body=body,
+            safe=safe,
+        )
+
+    async def _list(
+        self, kind: type[T], path: str, options: ListArguments, **filters: Any
+    ) -> list[T]:
+        """Return all pages of a list, or as many items as are asked for."""
+        params = given(
+            **filters,
+            newest_first=options.get("newest_first") or None,
+            search=options.get("search") or None,
+            since=moment_text(options.get("since")),
+            until=moment_text(options.get("until")),
+            where=None if options.get("where") is None else json.dumps(options.get("where")),
+            after=options.get("after"),
+        )
+        params["agent"] = self.scope.agent
+        return await self._transport.list_all(
+            kind, user_path(self.scope) + path, params, options.get("limit")
+        )
+
+    async def _operate(self, kind: str, **options: bool) -> dict[str, Any]:
+        """Run an operation to its end and return its result. Raises StoreError if it failed."""
+        adapter = TypeAdapter(dict[str, Any])
+        body = {"kind": kind, "user": self.scope.user, "agent": self.scope.agent, **options}
+        operation = await self._transport.call(adapter, "POST", "/v1/operations", body=body)
+        while operation["state"] in ("waiting", "running"):
+            await anyio.sleep(POLL)
+            operation = await self._transport.call(
+                adapter, "GET", f"/v1/operations/{operation['id']}"
+            )
+        if operation["state"] != "succeeded" and not operation["result"].get("reports"):
+            raise StoreError(f"the operation {kind} {operation['state']}: {operation['error']}")
+        return operation["result"]
+
+    def _dialogue(self, dialogue: str | Sequence[Utterance | Message]) -> dict[str, Any]:
+        if isinstance(dialogue, str) and self.name == self.scope.user:
+            return {"dialogue": dialogue}
+        if isinstance(dialogue, str):
+            dialogue = [Utterance(text=dialogue, speaker=self.name, at=system_clock())]
+        names = speakers(self.scope, self.name)
+        return {"utterances": read_messages(dialogue, names, system_clock())}

@@ -1,0 +1,173 @@
+"""The same calls on a store and on a service give the same results."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from server.conftest import running
+
+import theanine
+from theanine.client import AsyncLiveSession, AsyncUserMemory
+from theanine.errors import BadInput, NotFound, SettingsError, StoreUnavailable, UserError
+from theanine.remote.session import AsyncRemoteSession
+from theanine.remote.user import AsyncRemoteUser
+from theanine.server import ServerOptions
+from theanine.types import History, Transcript, Utterance
+
+AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
+RIGHTS = ("read", "write", "administer")
+
+
+@pytest.fixture(params=["store", "service"])
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[theanine.Client]:
+    location = str(tmp_path / "memory.db")
+    if request.param == "store":
+        with theanine.open(location) as opened:
+            yield opened
+        return
+    with (
+        running(ServerOptions(theanine.OpenOptions(location))) as service,
+        theanine.connect(service.url, key=service.key(rights=RIGHTS)) as connected,
+    ):
+        yield connected
+
+
+def test_a_conversation(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    with ana.session() as session:
+        heard = session.hear("I live in Lisbon and I'm vegan.", at=AT, metadata={"channel": "web"})
+        assert (heard.text, heard.at, heard.session) == ("I live in Lisbon and I'm vegan.", AT, 1)
+        assert [turn.text for turn in session.turns()] == [heard.text]
+        assert session.messages() == [{"role": "user", "content": heard.text}]
+    [memory] = ana.memories()
+    assert memory.source_turns == (heard.id,)
+    friday = ana.session("friday")
+    question = friday.hear("What may I eat?", id="m1")
+    assert friday.hear("What may I eat?", id="m1") == question
+    found = friday.recall(budget=300)
+    assert found.memories == (memory,) and "vegan" in found.text
+    assert found.messages()[0]["role"] == "user"
+    said = friday.say("Anything without milk.")
+    assert said.recalled == (memory.id,)
+    assert friday.end(remember=True)[0].failure is None
+    assert [each.thread for each in ana.sessions(thread="friday")] == ["friday"]
+    assert ana.recall("Where does she live?", since="2026-01-01").memories
+    assert not ana.recall("Where does she live?", until=AT - timedelta(days=1))
+    assert not ana.recall("Where does she live?", where={"channel": "phone"})
+    assert [scope.user for scope in client.users()] == ["ana"]
+
+
+def test_lists_and_pages(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    session = ana.session("birds")
+    for number in range(1, 8):
+        session.hear(f"I saw bird number {number}.")
+    assert [turn.id for turn in ana.turns()] == [*range(1, 8)]
+    assert [turn.id for turn in ana.turns(limit=2, after=3)] == [4, 5]
+    assert [turn.id for turn in ana.turns(newest_first=True, limit=2)] == [7, 6]
+    assert [turn.id for turn in ana.turns(search="number 5")] == [5]
+    assert [turn.id for turn in ana.turns(ids=[6, 2, 99])] == [2, 6]
+    assert ana.turns(thread="cats") == []
+
+
+def test_memories_are_corrected_pinned_and_forgotten(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    ana.add("I live in Lisbon.", at=AT)
+    ana.add([{"role": "user", "content": "I'm allergic to hazelnuts."}], at=AT)
+    ana.remember()
+    first, second = ana.memories()
+    corrected = ana.correct(first.id, "Ana lives in Porto.")
+    assert ana.history(first.id) == [first, corrected]
+    assert [mark.kind for mark in ana.marks()] == ["corrected"]
+    assert [(link.older, link.newer) for link in ana.links()] == [(first.id, corrected.id)]
+    assert ana.timelines(first.id)[0].memories == (first, corrected)
+    assert (ana.pin(second.id), ana.pin(second.id), ana.unpin(second.id)) == (True, False, True)
+    assert ana.get(second.id) == second
+    assert ana.forget(memory=second.id).memories == 1
+    with pytest.raises(NotFound):
+        ana.get(second.id)
+    assert ana.forget_all().verified
+    assert ana.memories() == []
+
+
+def test_histories_settings_and_exports(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    said = [Utterance(text="I live in Lisbon.", speaker="Ana", at=AT, key="t1")]
+    history = History(name="ana", transcripts=[Transcript(key="s1", turns=said, at=AT)])
+    assert ana.log(history).turns_new == 1
+    assert ana.log(history).turns_new == 0
+    assert len(ana.pending()) == 1
+    [report] = ana.remember()
+    assert (report.memories, report.failure) == (1, None)
+    assert ana.rebuild(again=True).reports[0].memories == 1
+    assert ana.pending() == [] == ana.costs()
+    ana.set_time_zone("Europe/Zagreb")
+    ana.set_retention(timedelta(days=90_000))
+    assert ana.settings() == theanine.UserSettings(
+        time_zone="Europe/Zagreb", retention=timedelta(days=90_000)
+    )
+    assert ana.expire() == []
+    assert [record["type"] for record in ana.export()][::2][:1] == ["theanine"]
+
+
+def test_replies_without_a_model(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    ana.add("I'm allergic to hazelnuts.")
+    session = ana.session("friday")
+    session.hear("Which cake may I eat, no hazelnuts?")
+    reply = session.reply()
+    assert "hazelnuts" in reply.text and reply.recollection
+    session.hear("And without hazelnuts, which ice cream?")
+    stream = session.reply(stream=True)
+    text = "".join(stream)
+    assert stream.reply is not None and stream.reply.text == text.strip()
+    assert [turn.role for turn in ana.turns(thread="friday")] == ["user", "assistant"] * 2
+    assert "hazelnuts" in ana.reply("May I eat a cake with hazelnuts?").text
+
+
+def test_errors_are_the_same(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    for call, error in (
+        (lambda: ana.session("t").hear(" "), BadInput),
+        (lambda: ana.recall(" "), BadInput),
+        (lambda: ana.get(7), NotFound),
+        (lambda: ana.forget_all(), NotFound),
+        (lambda: ana.forget(), BadInput),
+        (lambda: ana.set_time_zone("Nowhere/City"), SettingsError),
+        (lambda: ana.recall("Where?", since="the day of the whale"), SettingsError),
+        (lambda: client.user(" "), BadInput),
+    ):
+        with pytest.raises(error):
+            call()
+
+
+def test_a_service_that_is_gone_and_a_key_that_is_not_valid(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="address of a service"):
+        theanine.connect("memory.example")
+    with pytest.raises(StoreUnavailable, match="can't be reached"):
+        theanine.connect("http://127.0.0.1:9")
+    options = ServerOptions(theanine.OpenOptions(str(tmp_path / "memory.db")))
+    with running(options) as service, pytest.raises(UserError, match="unknown, expired"):
+        theanine.connect(service.url, key="theanine_0_0")
+    with running(replace(options, dev=True)) as service, theanine.connect(service.url) as client:
+        assert client.users() == []
+        with pytest.raises(AttributeError, match="command line"):
+            client.reembed()
+
+
+@pytest.mark.parametrize(
+    ("local", "remote"),
+    [(AsyncUserMemory, AsyncRemoteUser), (AsyncLiveSession, AsyncRemoteSession)],
+)
+def test_the_faces_have_the_same_methods(local: type, remote: type) -> None:
+    lacking = {"start_remembering", "estimate", "add_alone"}
+    for name, method in inspect.getmembers(local, inspect.isfunction):
+        if name.startswith("_") or name in lacking:
+            continue
+        parameters = inspect.signature(method).parameters
+        assert [*parameters] == [*inspect.signature(getattr(remote, name)).parameters], name
