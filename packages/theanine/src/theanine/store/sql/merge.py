@@ -12,6 +12,7 @@ from theanine.store.sql import schema as t
 from theanine.store.sql import versions as v
 from theanine.store.sql.changes import count_change
 from theanine.store.sql.export_codec import COUNTERS, IMMUTABLE, KEYS, SETTINGS, TABLES
+from theanine.store.sql.rows import insert_rows
 from theanine.store.sql.scopes import (
     load_named_scopes,
     look_up_scope,
@@ -27,6 +28,7 @@ _OF_SCOPE = tuple(table for table in t.metadata.sorted_tables if "scope" in tabl
 _LOG = ("session", "turn")
 _MAY_LACK = frozenset({"erased", "vector", "journal", "remembering", "link"})
 """Types of rows that say nothing about what was forgotten."""
+_BATCH = 500
 _ADVICE = "restore into an empty store or under another user"
 
 
@@ -238,7 +240,7 @@ def _keep_vectors(db: sa.Connection, stored: int, staged: int) -> None:
 
 
 def _unite(db: sa.Connection, staged: int, stored: int) -> int:
-    """Move rows that the stored scope lacks to it, and bring the others to the further state."""
+    """Copy rows that the stored scope lacks to it, and bring the others to the further state."""
     _merge_sessions(db, staged, stored)
     merged = _merge_progress(db, staged, stored)
     new = 0
@@ -248,21 +250,32 @@ def _unite(db: sa.Connection, staged: int, stored: int) -> int:
                 memory = sa.exists().where(
                     t.memory.c.scope == stored, t.memory.c.id == pairs.c.memory
                 )
-                db.execute(
-                    pairs.update().where(pairs.c.scope == staged, ~memory).values(scope=stored)
-                )
+                _copy_rows(db, pairs, staged, stored, ~memory)
         there = table.alias()
         known = sa.exists().where(there.c.scope == stored, *_same_key(name, table, there))
-        moved = db.execute(
-            table.update().where(table.c.scope == staged, ~known).values(scope=stored)
-        )
-        new += moved.rowcount
+        new += _copy_rows(db, table, staged, stored, ~known)
     for session, method in merged:
         _reopen_progress(db, stored, session, method)
     _raise_counters(db, staged, stored)
     _merge_settings(db, staged, stored)
     _delete_scope(db, staged)
     return new
+
+
+def _copy_rows(
+    db: sa.Connection, table: sa.Table, staged: int, stored: int, which: sa.ColumnElement[bool]
+) -> int:
+    """Copy rows from one scope to the other, and return how many there were.
+
+    The key of a distributed table can't be updated.
+    """
+    count = 0
+    query = sa.select(table).where(table.c.scope == staged, which)
+    batches = db.execute(query.execution_options(yield_per=_BATCH)).mappings().partitions()
+    for rows in batches:
+        insert_rows(db, table, [{**row, "scope": stored} for row in rows])
+        count += len(rows)
+    return count
 
 
 def _merge_sessions(db: sa.Connection, staged: int, stored: int) -> None:

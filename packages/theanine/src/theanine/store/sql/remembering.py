@@ -26,7 +26,7 @@ from theanine.store.sql.scopes import (
     scope_key,
     update_state,
 )
-from theanine.store.sql.versions import count_store_change
+from theanine.store.sql.versions import add_setting, count_store_change
 from theanine.store.values import Pending
 from theanine.types import ImportedMemory, Scope, Turn
 
@@ -84,8 +84,7 @@ def load_default_method(db: sa.Connection) -> str:
 
 def init_default_method(db: sa.Connection, method: str) -> None:
     """Set the default method if there is none yet."""
-    if not load_default_method(db):
-        insert_rows(db, t.setting, [{"name": _DEFAULT_METHOD, "value": method}])
+    if not load_default_method(db) and add_setting(db, _DEFAULT_METHOD, method):
         count_store_change(db)
 
 

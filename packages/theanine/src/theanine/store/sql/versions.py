@@ -113,10 +113,10 @@ def count_store_change(db: sa.Connection) -> int:
 
 def ensure_store_id(db: sa.Connection) -> str:
     """Return the id of this store, which is made with its first scope."""
-    if not (store := load_store_id(db)):
-        store = token_hex(8)
-        save_setting(db, _STORE_ID, store)
-    return store
+    if store := load_store_id(db):
+        return store
+    add_setting(db, _STORE_ID, token_hex(8))
+    return load_store_id(db)  # that of another process, if it was faster
 
 
 def first_revision(db: sa.Connection) -> int:
@@ -126,10 +126,20 @@ def first_revision(db: sa.Connection) -> int:
     return max((json.loads(each).get(store, 0) for each in versions), default=0) + 1
 
 
+_ADD_SETTING = "INSERT INTO setting (name, value) VALUES (:name, :value) ON CONFLICT (name) DO "
+"""Writers of several scopes may do it at once."""
+
+
+def add_setting(db: sa.Connection, name: str, value: str) -> bool:
+    """Store a setting unless there is one; return whether it was stored."""
+    values = {"name": name, "value": value}
+    return db.execute(sa.text(_ADD_SETTING + "NOTHING"), values).rowcount > 0
+
+
 def save_setting(db: sa.Connection, name: str, value: str) -> None:
     """Set one of the store's settings."""
-    db.execute(t.setting.delete().where(t.setting.c.name == name))
-    db.execute(t.setting.insert().values(name=name, value=value))
+    values = {"name": name, "value": value}
+    db.execute(sa.text(_ADD_SETTING + "UPDATE SET value = excluded.value"), values)
 
 
 # restoring
