@@ -1,6 +1,6 @@
 # Needs a Python >= 3.11 and nothing else; uv is used where it is installed.
 .DEFAULT_GOAL := help
-.PHONY: demo test test-fast test-page test-server test-model test-postgres coverage lint wheels extras bench bench-postgres small-model scale crash fuzz docs lock stats clean help
+.PHONY: demo test test-fast test-page test-server test-model test-postgres coverage lint wheels extras bench bench-postgres small-model scale crash drill fuzz docs lock stats clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -74,6 +74,9 @@ small-model: $(DEV) ## Print how much of a small model's replies can be used (af
 
 scale: $(DEV) ## Measure one scope of up to 300,000 memories
 	$(BIN)/python benchmarks/scale.py
+
+drill: $(DEV) ## Kill a worker of a Citus cluster and rebalance it while users talk (THEANINE_CITUS)
+	$(BIN)/python -m pytest -s packages/theanine/tests/store/test_citus_drill.py
 
 crash: $(DEV) ## Kill the process 410 times; nothing may be lost, doubled or paid twice
 	PYTHONPATH=packages/theanine/tests:tests $(BIN)/python -m crash --kills 200
