@@ -91,6 +91,7 @@ class Draw:
 def measure(target: Target, setting: Setting, templates: Sequence[Template]) -> list[Figure]:
     """Load the store and measure everything."""
     empty = target.size()
+    _say("loading")
     loaded = asyncio.run(load(target.location, setting.users, templates))
     disk = (target.size() - empty) / loaded.memories
     location = target.with_connections(max(1, CONNECTIONS // setting.processes))
@@ -101,12 +102,16 @@ def measure(target: Target, setting: Setting, templates: Sequence[Template]) -> 
         Figure(name="disk for a memory and its turn", value=disk, unit="bytes"),
     ]  # fmt: skip
     with start_processes(location, setting.processes) as processes:
+        _say("first recalls")
         figures += _measure_first(processes, draw, setting)
         users = draw.users(min(WARM_UP, 5 * setting.users))
         warm = processes.spread("recall", draw.questions(users), CONNECTIONS)
+        _say("offered recalls")
         figures += _measure_offered(processes, draw, setting, target)
+        _say("saturation")
         full = _measure_saturation(processes, draw, setting, target)
         figures += full.figures
+        _say("hearing")
         figures += _measure_hearing(processes, draw, setting, target)
         growth = full.done.resident / warm.resident - 1
         figures += [
@@ -265,6 +270,10 @@ def _require(done: Done) -> None:
 
 
 # output
+
+
+def _say(doing: str) -> None:
+    print(f"  {doing} …", file=sys.stderr)
 
 
 @dataclass(frozen=True, slots=True)
