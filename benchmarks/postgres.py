@@ -24,7 +24,7 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from bulk import TEMPLATES, Template, load, make_templates, user_name
+from bulk import TEMPLATES, Loaded, Template, load, make_templates, user_name
 from figures import Figure, percentile
 from natural import material, turn_text
 from offering import Done, Job, Processes, Request, start_processes
@@ -92,7 +92,7 @@ def measure(target: Target, setting: Setting, templates: Sequence[Template]) -> 
     """Load the store and measure everything."""
     empty = target.size()
     _say("loading")
-    loaded = asyncio.run(load(target.location, setting.users, templates))
+    loaded = asyncio.run(_load(target, setting.users, templates))
     disk = (target.size() - empty) / loaded.memories
     location = target.with_connections(max(1, CONNECTIONS // setting.processes))
     draw = Draw(setting.users)
@@ -121,6 +121,13 @@ def measure(target: Target, setting: Setting, templates: Sequence[Template]) -> 
     if target.is_server:
         figures += asyncio.run(_count_round_trips(target, setting.users))
     return figures
+
+
+async def _load(target: Target, users: int, templates: Sequence[Template]) -> Loaded:
+    store = open_store(target.location)
+    await store.open()  # its tables belong to its role
+    await store.close()
+    return await load(target.loading, users, templates)
 
 
 def _measure_first(processes: Processes, draw: Draw, setting: Setting) -> list[Figure]:

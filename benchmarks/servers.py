@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from support.postgres import MISSING, start_server
+from support.postgres import MISSING, ROLE, start_server
 from support.running import START
 
 CITUS = "THEANINE_CITUS"
@@ -37,13 +37,16 @@ class Target:
 
     Attributes:
         name: head of its column.
-        location: what ``theanine.open`` takes.
+        location: what ``theanine.open`` takes; its role is no superuser, so that row-level security
+            holds.
+        loading: the location for loading in bulk, for which row-level security would be in the way.
         folder: where its files and its servers' files are.
         with_connections: the location, with so many connections for each client.
     """
 
     name: str
     location: str
+    loading: str
     folder: Path
     is_server: bool = True
 
@@ -85,7 +88,7 @@ def sqlite() -> Generator[Target]:
     """Give a file."""
     with TemporaryDirectory(prefix="theanine-bench-") as folder:
         location = str(Path(folder) / "memory.db")
-        yield Target("SQLite", location, Path(folder), is_server=False)
+        yield Target("SQLite", location, location, Path(folder), is_server=False)
 
 
 @contextmanager
@@ -99,12 +102,13 @@ def postgres() -> Generator[Target]:
         try:
             for name, value in _SETTINGS.items():
                 server.psql(f"ALTER SYSTEM SET {name} = '{value}'")
-            server.psql("CREATE DATABASE theanine")
+            server.psql(f"CREATE ROLE {ROLE} LOGIN")
+            server.psql(f"CREATE DATABASE theanine OWNER {ROLE}")
             server.stop()
             server.start()
             version = server.psql("SHOW server_version").split()[2]
-            location = f"postgresql://postgres@/theanine?host={data}"
-            yield Target(f"PostgreSQL {version}", location, data)
+            admin = f"postgresql://postgres@/theanine?host={data}"
+            yield Target(f"PostgreSQL {version}", _as_role(admin), admin, data)
         finally:
             server.cleanup()
 
@@ -122,11 +126,22 @@ def citus(workers: int) -> Generator[Target]:
         try:
             if ran.returncode:
                 raise Missing(f"the cluster did not start: {ran.stderr.strip()[-200:]}")
-            location = ran.stdout.split()[-1]
-            _distribute(location)
-            yield Target(f"Citus, {workers} workers", location, cluster)
+            admin = ran.stdout.split()[-1]
+            with sa.create_engine(
+                sa.make_url(admin).set(drivername="postgresql+psycopg"),
+                isolation_level="AUTOCOMMIT",
+            ).connect() as db:
+                db.exec_driver_sql(f"CREATE ROLE {ROLE} LOGIN")
+                db.exec_driver_sql(f"ALTER DATABASE theanine OWNER TO {ROLE}")
+                db.exec_driver_sql(f"GRANT ALL ON SCHEMA public TO {ROLE}")
+            _distribute(_as_role(admin))
+            yield Target(f"Citus, {workers} workers", _as_role(admin), admin, cluster)
         finally:
             subprocess.run([command, "down", str(cluster)], check=True)
+
+
+def _as_role(location: str) -> str:
+    return _text(sa.make_url(location).set(username=ROLE))
 
 
 def _distribute(location: str) -> None:
@@ -174,7 +189,14 @@ def counting(location: str) -> Generator[RoundTrips]:
     with TemporaryDirectory() as folder, closing(socket.socket(socket.AF_UNIX)) as listener:
         listener.bind(str(Path(folder) / _SOCKET))
         listener.listen()
-        trips = RoundTrips(_text(url.set(host=None, port=None, query={"host": folder})))
+        through = sa.URL.create(
+            url.drivername,
+            url.username,
+            url.password,
+            database=url.database,
+            query={"host": folder},
+        )
+        trips = RoundTrips(_text(through))
 
         def accept() -> None:
             with suppress(OSError):

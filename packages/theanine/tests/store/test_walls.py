@@ -83,9 +83,9 @@ async def test_without_a_where_a_transaction_sees_its_own_scope_alone(store: Pos
 
 async def test_what_sets_no_scope_sees_nothing(store: PostgresStore) -> None:
     def look(db: sa.Connection, _scope: Scope) -> list[set[int]]:
-        return [owners(db, table) for table in OF_SCOPES]  # before the number was looked up
+        return [owners(db, table) for table in OF_SCOPES]
 
-    assert not any(await store.read(look, ANA))
+    assert not any(await store.read(look, Scope("nobody")))  # who has no number
     for _ in range(3):  # connections on which scopes were set before
         await store.turns(ANA, last=1)
         with store.engine.connect() as db:

@@ -318,17 +318,27 @@ class PostgresStore(SqlStore):
 def _begin(db: sa.Connection, calls: Sequence[str], scope: Scope | None) -> sa.Connection:
     """Begin work in a scope or, with None, in the whole store, after calls of the server.
 
-    The calls go in one round trip. Citus would send all of a string that holds a ``SET LOCAL`` to
-    the workers, locks included.
+    The calls and the look-up of the scope go in one round trip. Citus would send all of a string
+    that holds a ``SET LOCAL`` to the workers, locks included.
     """
-    if scope is not None:
-        calls = [*calls, walls.open_to_tenant(scope)]
-        walls.enclose(db)
-    if calls:
-        db.exec_driver_sql(f"SELECT {', '.join(calls)}")
     if scope is None:
+        if calls:
+            db.exec_driver_sql(f"SELECT {', '.join(calls)}")
         walls.open_to_store(db)
-    return cache_numbers(db, {})
+        return cache_numbers(db, {})
+    walls.enclose(db)
+    calls = [*calls, walls.open_to_tenant(scope)]
+    result = db.exec_driver_sql(f"SELECT {', '.join(calls)}; {walls.look_up(scope)}")
+    cursor: Any = result.cursor
+    cursor.nextset()
+    row = cursor.fetchone()
+    result.close()
+    if row is None:
+        return cache_numbers(db, {})
+    number, is_citus, _ = row
+    if is_citus:
+        walls.open_to_scope(db, number)
+    return cache_numbers(db, {scope: number})
 
 
 def _load_sidecar(db: sa.Connection, scope: Scope, name: str) -> bytes | None:

@@ -40,6 +40,19 @@ def open_to_tenant(scope: Scope) -> str:
     return f"set_config('theanine.tenant', {_quote(scope.tenant)}, true)"
 
 
+def look_up(scope: Scope) -> str:
+    """Return a query for a scope's number that lets a transaction see its rows.
+
+    The second column says whether workers of Citus have to be told as well.
+    """
+    names = zip(("tenant", "agent", '"user"'), (scope.tenant, scope.agent, scope.user), strict=True)
+    return (
+        "SELECT id, EXISTS (SELECT FROM pg_extension WHERE extname = 'citus'), "
+        "set_config('theanine.scope', id::text, true) FROM scope WHERE "
+        + " AND ".join(f"{column} = {_quote(name)}" for column, name in names)
+    )
+
+
 def enclose(db: sa.Connection) -> sa.Connection:
     """Have a connection's transaction see only the scope that it works in."""
     return db.execution_options(**{_ENCLOSED: True})
