@@ -65,19 +65,23 @@ NO_PROGRAMS = "" if find_programs() and find_spec("psycopg") else "PostgreSQL is
 
 
 class Server:
-    """A PostgreSQL server of its own, removed at the end of this process at the latest."""
+    """A PostgreSQL server of its own, removed at the end of this process at the latest.
 
-    def __init__(self, **settings: object) -> None:
+    Its data are new, or those of a base backup in ``data``.
+    """
+
+    def __init__(self, data: Path | None = None, **settings: object) -> None:
         found = find_programs()
         assert found is not None
         self.programs = found
         # Not in a test's folder: pytest shuts that of all tests to other users, again and again.
         self.folder = Path(mkdtemp(prefix="theanine-server-"))
-        self.data = self.folder / "data"
+        self.data = data or self.folder / "data"
         self.port = free_port()
         self._process: subprocess.Popen[str] | None = None
         make_accessible(self.folder)
-        self.run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8")
+        if data is None:
+            self.run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8")
         self.configure(
             **{
                 "listen_addresses": "127.0.0.1",
@@ -88,7 +92,8 @@ class Server:
             }
         )
         self.start()
-        self.execute(f"CREATE ROLE {ROLE} LOGIN CREATEDB")
+        if data is None:
+            self.execute(f"CREATE ROLE {ROLE} LOGIN CREATEDB")
         atexit.register(self.remove)
 
     def configure(self, **settings: object) -> None:

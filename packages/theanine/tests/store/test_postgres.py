@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from threading import Thread
+from time import sleep
 from typing import Any
 
 import pytest
@@ -16,6 +18,9 @@ from support.running import Terminal
 from theanine.errors import NotAStore, SettingsError, StoreError, StoreUnavailable
 from theanine.store import open_store
 from theanine.store.postgres import PostgresStore
+from theanine.store.sql.upgrade import HEAD
+from theanine.testing import Outcome, ScriptedServer, answer
+from theanine.testing.contract.histories import demo
 
 pytestmark = [pytest.mark.skipif(bool(MISSING), reason=MISSING), pytest.mark.slow]
 
@@ -131,3 +136,62 @@ def test_forgetting_says_what_a_server_keeps(
     client.user("ana").add("I'm vegan.")
     ran = run.bare("forget", "--user", "ana", "--yes", "--store", url)
     assert "erased from the database; the server's write-ahead log" in ran.out
+
+
+def test_no_transaction_is_open_while_a_model_is_asked(url: str) -> None:
+    import psycopg
+
+    open_transactions: list[int] = []
+
+    def look(request: Mapping[str, Any]) -> Outcome:
+        """Answer once no transaction is open: one around this call would be so for ever."""
+        query = (
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+            "AND application_name = 'theanine' AND xact_start IS NOT NULL"
+        )
+        count = 1
+        with psycopg.connect(url, autocommit=True) as db:
+            for _ in range(100):
+                [count] = db.execute(query).fetchone() or (1,)
+                if not count:
+                    break
+                sleep(0.02)
+        open_transactions.append(count)
+        return answer(request)
+
+    with (
+        ScriptedServer(look) as server,
+        theanine.open(url, model="openai:scripted", base_url=server.base_url) as client,
+    ):
+        ana = client.user("ana")
+        ana.log(demo())
+        ana.remember()
+        asked = len(open_transactions)
+        with ana.session() as session:
+            session.hear("Are ships fine?")
+            assert session.reply().text
+    assert 0 < asked < len(open_transactions)
+    assert set(open_transactions) == {0}
+
+
+def test_doctor_describes_the_server(client: theanine.Client, url: str, run: Terminal) -> None:
+    client.user("ana").add("I keep bees on the roof.")
+    ran = run.bare("doctor", "--no-ask", "--store", url)
+    assert re.search(
+        rf"server +PostgreSQL \d+[\d.]*, role theanine, schema {HEAD}, \d+\.\d MB\n"
+        r" +\d+ of \d+ connections in use, oldest open transaction: \d+ s",
+        ran.out,
+    )
+
+
+def test_doctor_names_a_server_that_takes_no_writes(
+    client: theanine.Client, url: str, run: Terminal
+) -> None:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as db:
+        name = make_url(url).database
+        db.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on".encode())
+    ran = run.bare("doctor", "--no-ask", "--store", url, fine=False)
+    assert ran.code == 1
+    assert "It takes no writes: name the primary" in ran.out

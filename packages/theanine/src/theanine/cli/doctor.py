@@ -34,9 +34,13 @@ from theanine.llm.bounds import ReplyBounds
 from theanine.llm.open import open_chat
 from theanine.store import open_store, store_file
 from theanine.store.postgres import PostgresStore
+from theanine.store.server_status import ServerStatus
 from theanine.store.sql.distribution import Distribution
 
 T = TypeVar("T")
+
+_MANY_CONNECTIONS = 0.8  # of the server's limit
+_LONG_TRANSACTION = 300  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,7 @@ def doctor(
     findings = [
         Finding("theanine", f"{version('theanine')} on Python {platform.python_version()}"),
         *_check("store", partial(_check_store, store, embedder)),
+        *_check("server", partial(_check_server, store)),
         *_check("distribution", partial(_check_distribution, store)),
         *_check("walls", partial(_check_walls, store)),
         *_check("embedder", partial(_check_embedder, embedder)),
@@ -123,6 +128,41 @@ def _check_store(store: str, embedder: str) -> list[Finding]:
             _check_vectors(client),
             _check_sessions(client),
         ]
+
+
+def _check_server(store: str) -> list[Finding]:
+    location = store or default_store()
+    if store_file(location) is not None:
+        return []
+    status = asyncio.run(_load_server_status(location))
+    if status is None:
+        return []
+    replica = ", a replica" if status.is_replica else ""
+    result = (
+        f"PostgreSQL {status.version}{replica}, role {status.role}, schema {status.schema}, "
+        f"{status.size / 1e6:.1f} MB\n    {status.connections} of {status.connection_limit} "
+        "connections in use, oldest open transaction: "
+        f"{status.oldest_transaction:.0f} s"
+    )
+    if status.is_read_only:
+        return [Finding("server", result, "It takes no writes: name the primary in the URL")]
+    advice: list[str] = []
+    if status.connections > _MANY_CONNECTIONS * status.connection_limit:
+        advice.append("Lower pool_size in the stores' URLs, or put PgBouncer in front")
+    if status.oldest_transaction > _LONG_TRANSACTION:
+        advice.append(
+            "End the transaction, which keeps VACUUM from freeing space: find it by xact_start in "
+            "pg_stat_activity"
+        )
+    return [Finding("server", result, advice=". ".join(advice))]
+
+
+async def _load_server_status(location: str) -> ServerStatus | None:
+    store = open_store(location, read_only=True)
+    if not isinstance(store, PostgresStore):
+        return None
+    await store.open()
+    return await _close_after(store, store.server_status())
 
 
 def _check_distribution(store: str) -> list[Finding]:

@@ -21,6 +21,7 @@ from theanine.errors import (
     WriteUnconfirmed,
 )
 from theanine.store import sqlstates
+from theanine.store.server_status import ServerStatus, load_status
 from theanine.store.sql import schema as t
 from theanine.store.sql import sidecars, upgrade, walls
 from theanine.store.sql.changes import Change, is_stored, trace_change
@@ -229,6 +230,10 @@ class PostgresStore(SqlStore):
 
     def _find_damage(self, db: sa.Connection) -> list[str]:
         return []
+
+    async def server_status(self) -> ServerStatus:
+        """Return the state of the server and of this database."""
+        return await self.read(load_status)
 
     # sidecars, in a table
 

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from anyio import to_thread
 from sqlalchemy import exc, pool
 
-from theanine.errors import NotAStore, NotFound, SettingsError, StoreError
+from theanine.errors import NotAStore, NotFound, SettingsError, StoreError, StoreUnavailable
 from theanine.private_files import touch
 from theanine.store import residue_scan, sidecar_files
 from theanine.store.sql import erasure, upgrade
@@ -286,7 +286,9 @@ class SqliteStore(SqlStore):
             return NotAStore(f"{path} is not an SQLite database; name another file")
         advice = _ADVICE.get(code)
         if advice:
-            return StoreError(f"{path}: {advice} ({cause})")
+            locked = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            kind = StoreUnavailable if locked else StoreError
+            return kind(f"{path}: {advice} ({cause})")
         if isinstance(error, OSError):
             return StoreError(f"{path} can't be used: {error}; choose another file")
         return StoreError(f"{path}: database error: {cause}")
