@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
-from support.postgres import MISSING, database_url, server_url
+from support import citus
+from support.postgres import MISSING, ROLE, database_url, server_url
 from support.running import Terminal
 from theanine.errors import StoreError
 from theanine.store.postgres import PostgresStore
@@ -46,6 +48,12 @@ async def store(url: str) -> AsyncIterator[PostgresStore]:
     """A store in which two users of two tenants have written."""
     store = PostgresStore(url)
     await store.open()
+    await fill(store)
+    yield store
+    await store.close()
+
+
+async def fill(store: PostgresStore) -> None:
     for scope in (ANA, BEN):
         turns = [Utterance(text=f"I am {scope.user}.", speaker=scope.user, at=AT)]
         logged = await store.log_transcript(scope, Transcript(key="t", turns=turns, at=AT), "m")
@@ -55,8 +63,6 @@ async def store(url: str) -> AsyncIterator[PostgresStore]:
         await store.commit_batch(scope, logged.session, "m", batch, embedder="e", holder=ME, at=AT)
         entry = JournalEntry(key="k", step="s", version=1, model="m", at=AT, session=1)
         await store.add_journal_entry(scope, entry)
-    yield store
-    await store.close()
 
 
 def owners(db: sa.Connection, table: sa.Table) -> set[int]:
@@ -64,7 +70,9 @@ def owners(db: sa.Connection, table: sa.Table) -> set[int]:
     return set(db.execute(sa.select(table.c.scope)).scalars())
 
 
-async def test_without_a_where_a_transaction_sees_its_own_scope_alone(store: PostgresStore) -> None:
+async def check_walls(store: PostgresStore) -> None:
+    """Check that without a WHERE, a transaction sees its own scope alone."""
+
     def look(db: sa.Connection, scope: Scope) -> tuple[int, list[set[int]], list[str]]:
         number = find_scope(db, scope)
         names = db.execute(sa.select(t.scope.c.user)).scalars()
@@ -77,8 +85,33 @@ async def test_without_a_where_a_transaction_sees_its_own_scope_alone(store: Pos
             assert names == [scope.user]
             assert all(rows <= {number} for rows in tables)
             assert sum(map(len, tables)) >= 8, "the tables have rows"
+    assert await store.find_bypass() == ""
     everything = await store.read(lambda db: [owners(db, table) for table in OF_SCOPES])
     assert max(map(len, everything)) == 2, "the whole store is seen by what is about all of it"
+
+
+async def test_a_transaction_sees_its_own_scope_alone(store: PostgresStore) -> None:
+    await check_walls(store)
+
+
+@pytest.mark.skipif(bool(citus.MISSING), reason=citus.MISSING)
+async def test_walls_hold_on_the_workers_of_a_cluster(tmp_path: Path) -> None:
+    url = sa.make_url(citus.undistributed_url(tmp_path))
+    cluster = citus.shared_cluster()
+    create = f"DO 'BEGIN CREATE ROLE {ROLE} LOGIN; EXCEPTION WHEN duplicate_object THEN END'"
+    cluster.execute(create, nodes=cluster.nodes)
+    own = f"ALTER DATABASE {url.database} OWNER TO {ROLE}"
+    cluster.execute(own, nodes=cluster.nodes)
+    location = url.set(username=ROLE).render_as_string(hide_password=False)
+    store = PostgresStore(location)
+    await store.open()
+    await store.distribute(shards=4)
+    await fill(store)
+    await check_walls(store)
+    assert [turn.text for turn in await store.turns(ANA)] == ["I am ana."]
+    assert {scope.user for scope in await store.scopes()} == {"ana", "ben"}
+    assert await store.check_integrity() == ""
+    await store.close()
 
 
 async def test_what_sets_no_scope_sees_nothing(store: PostgresStore) -> None:
@@ -126,7 +159,7 @@ async def test_every_table_with_a_scope_has_its_wall(store: PostgresStore) -> No
 
 
 @contextmanager
-def database(folder: Path) -> Iterator[sa.Connection]:
+def database(folder: Path) -> Generator[sa.Connection]:
     url = sa.make_url(database_url(folder)).set(drivername="postgresql+psycopg")
     engine = sa.create_engine(url)
     with engine.begin() as db:
@@ -151,7 +184,7 @@ def describe(db: sa.Connection) -> dict[str, object]:
     }
 
 
-def without_collations(columns: list[dict[str, object]]) -> list[dict[str, object]]:
+def without_collations(columns: Sequence[Any]) -> Sequence[Any]:
     for column in columns:
         if isinstance(column["type"], sa.Text):
             column["type"] = sa.Text()

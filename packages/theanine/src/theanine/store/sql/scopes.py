@@ -1,8 +1,8 @@
 """Scopes: from names to numbers, and back, and the state of each.
 
 The names are in a table of their own, which only this module reads for the work of one scope: it
-looks the number up, and every statement then begins with that. Only what concerns all scopes joins
-the names.
+looks the number up, and every statement then begins with that. What concerns all scopes reads the
+names by their numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from theanine.store.sql import schema as t
 from theanine.store.sql import walls
-from theanine.store.sql.rows import Columns
+from theanine.store.sql.rows import Columns, chunks
 from theanine.store.sql.versions import first_revision
 from theanine.types import Scope
 
@@ -104,12 +104,20 @@ def scope_key(
 def load_with_scopes(
     db: sa.Connection, query: sa.Select[*Columns], column: sa.Column[int], scope: Scope | None
 ) -> list[tuple[Scope, Any]]:
-    """Return the rows of one scope, or those of all with theirs; ``column`` has its number."""
+    """Return the rows of one scope, or those of all with theirs; ``column`` has its number.
+
+    The names are read by themselves: where the other tables are distributed, they can't be joined.
+    """
     if scope is not None:
         rows = db.execute(query.where(column == find_scope(db, scope)))
         return [(scope, row) for row in rows]
-    named = query.add_columns(*_NAMES).join(t.scope, t.scope.c.id == column)
-    return [(scope_from_row(row), row) for row in db.execute(named)]
+    found: list[Any] = [*db.execute(query.add_columns(column.label("scope_number")))]
+    owners = {
+        row.id: scope_from_row(row)
+        for some in chunks(sorted({row.scope_number for row in found}))
+        for row in db.execute(sa.select(t.scope).where(t.scope.c.id.in_(some)))
+    }
+    return [(owners[row.scope_number], row) for row in found if row.scope_number in owners]
 
 
 # state

@@ -61,12 +61,19 @@ def enclose(db: sa.Connection) -> sa.Connection:
 def open_to_scope(db: sa.Connection, scope_id: int) -> None:
     """Let an enclosed transaction see the rows of a scope, and of no other."""
     if db.get_execution_options().get(_ENCLOSED):
-        db.exec_driver_sql(f"SET LOCAL theanine.scope = '{scope_id}'")
+        _set_scope(db, str(scope_id))
 
 
 def open_to_store(db: sa.Connection) -> None:
     """Let a transaction see all rows."""
-    db.exec_driver_sql("SET LOCAL theanine.scope = '*'")
+    _set_scope(db, "*")
+
+
+def _set_scope(db: sa.Connection, value: str) -> None:
+    # Citus passes settings on if it is told so; to other servers, the first name means nothing.
+    db.exec_driver_sql(
+        f"SET LOCAL citus.propagate_set_commands = 'local'; SET LOCAL theanine.scope = '{value}'"
+    )
 
 
 def find_bypass(db: sa.Connection) -> str:
