@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -27,8 +26,6 @@ from theanine.store.values import JournalEntry, Reservation, Spending
 from theanine.testing import ScriptedModel, ScriptedServer
 from theanine.testing.faults import Reply
 from theanine.types import Scope
-
-from .conftest import StoreCase
 
 pytestmark = pytest.mark.anyio
 
@@ -98,14 +95,6 @@ async def spent(store: Store) -> int:
     return sum(line.input_tokens + line.output_tokens for line in await store.costs(ANA))
 
 
-def location(case: StoreCase, folder: Path) -> str:
-    if case.files:
-        return str(folder / "memory.db")
-    from support.postgres import database_url
-
-    return database_url(folder)
-
-
 def reservation(tokens: int, holder: str = HERE) -> Reservation:
     return Reservation(session=None, holder=holder, tokens=tokens)
 
@@ -163,11 +152,11 @@ async def test_forgetting_a_user_leaves_no_reservation(store: Store) -> None:
 @pytest.mark.slow
 @pytest.mark.server
 async def test_four_processes_keep_one_budget_and_use_it(
-    store: Store, store_case: StoreCase, tmp_path: Path
+    store: Store,
 ) -> None:
     await store.start_session(ANA, NOON)
     with serving(bounded_reply, latency=0.02) as server, ExitStack() as stack:
-        where = location(store_case, tmp_path)
+        where = store.location
         processes = [stack.enter_context(start(where, server, n)) for n in range(4)]
         ends = [await anyio.to_thread.run_sync(process.communicate) for process in processes]
         assert [process.returncode for process in processes] == [0] * 4
@@ -181,11 +170,11 @@ async def test_four_processes_keep_one_budget_and_use_it(
 @pytest.mark.slow
 @pytest.mark.server
 async def test_a_killed_process_frees_its_budget(
-    store: Store, store_case: StoreCase, tmp_path: Path
+    store: Store,
 ) -> None:
     await store.start_session(ANA, NOON)
     with serving("Hats.", latency=600) as server:
-        with start(location(store_case, tmp_path), server, 1) as process:
+        with start(store.location, server, 1) as process:
             await begun(server)
             assert (await store.spending(ANA, sys.maxsize)).reserved != ()
             process.kill()
