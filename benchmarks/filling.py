@@ -42,17 +42,17 @@ async def fill(path: Path, scopes: Sequence[str], memories: int, already: int = 
                 logged = await store.log_transcript(
                     scope, Transcript(key=key, turns=turns, at=at), "theanine"
                 )
-                await store.acquire_lease(scope, HOLDER, at + timedelta(days=36_500), at)
+                lease = await store.acquire_lease(scope, HOLDER, timedelta(days=36_500)) or 0
                 await store.commit_batch(
                     scope,
                     logged.session,
                     "theanine",
                     await _remembered(session, turns, embedder),
                     embedder=embedder.name,
-                    holder=HOLDER,
+                    lease=lease,
                     at=at,
                 )
-            await store.release_lease(scope, HOLDER)
+                await store.release_lease(scope, lease)
     finally:
         await store.close()
 

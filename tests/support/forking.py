@@ -91,10 +91,14 @@ class Python:
         """Kill the process, without any cleanup."""
         self._process.kill()
 
+    def send(self, number: int) -> None:
+        """Send a signal, such as ``signal.SIGSTOP``."""
+        if self._process.pid:
+            os.kill(self._process.pid, number)
+
     def interrupt(self) -> None:
         """Send what Ctrl-C sends."""
-        if self._process.pid:
-            os.kill(self._process.pid, signal.SIGINT)
+        self.send(signal.SIGINT)
 
     def terminate(self) -> None:
         """Ask the process to end."""

@@ -1,7 +1,7 @@
 """A chat service with a memory: ``uvicorn app:app --workers 4``.
 
 Any worker can take any request. A conversation goes on under its thread's id, and `theanine
-remember`, run every minute, remembers those that have paused.
+worker` remembers those that have paused.
 """
 
 import os

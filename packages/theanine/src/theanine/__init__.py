@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         AsyncLiveSession,
         AsyncReplyStream,
         AsyncUserMemory,
+        AsyncWorker,
         Client,
         ImportReport,
         LiveSession,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         Remembering,
         ReplyStream,
         UserMemory,
+        Worker,
         aopen,
         open,
     )
@@ -73,6 +75,7 @@ __all__ = [
     "AsyncLiveSession",
     "AsyncReplyStream",
     "AsyncUserMemory",
+    "AsyncWorker",
     "Client",
     "CopyReport",
     "Estimate",
@@ -110,6 +113,7 @@ __all__ = [
     "UserMemory",
     "UserSettings",
     "Utterance",
+    "Worker",
     "WriteUnconfirmed",
     "__version__",
     "aconnect",
@@ -121,8 +125,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "client": "AddReport AsyncClient AsyncLiveSession AsyncReplyStream AsyncUserMemory Client "
-    "ImportReport LiveSession OpenOptions Remembering ReplyStream UserMemory aopen open",
+    "client": "AddReport AsyncClient AsyncLiveSession AsyncReplyStream AsyncUserMemory "
+    "AsyncWorker Client ImportReport LiveSession OpenOptions Remembering ReplyStream UserMemory "
+    "Worker aopen open",
     "client.copying": "acopy_store copy_store",
     "errors": "ModelError RememberingFailed StoreUnavailable TheanineError UserError "
     "WriteUnconfirmed",

@@ -139,6 +139,10 @@ class Turn(Utterance):
         return f"{self.speaker}: {self.full_text}"
 
 
+SetAside = Literal["failed", "cancelled"]
+"""Why workers leave a session alone: it has failed too often, or somebody cancelled it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """The turns of one conversation, from its start to its end or to a long pause.
@@ -155,6 +159,7 @@ class Session:
         turn_count: number of turns.
         remembered_at: when its memories were committed; None before.
         failure: why the last attempt to remember it failed; None if it didn't.
+        set_aside: why workers leave it alone: ``failed`` too often, or ``cancelled``; else None.
         metadata: the caller's own data, which all of its turns have too.
     """
 
@@ -168,6 +173,7 @@ class Session:
     failure: str | None = None
     metadata: Metadata = field(default_factory=dict[str, Scalar], hash=False)
     thread: str | None = None
+    set_aside: SetAside | None = None
 
     def __str__(self) -> str:
         turns = "1 turn" if self.turn_count == 1 else f"{self.turn_count} turns"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from theanine.errors import LeaseLost, Stale
 from theanine.store import Store
-from theanine.store.processes import is_dead, lease_holder, process_holder
+from theanine.store.processes import lease_holder, process_holder
 from theanine.types import MemoryBatch, Scope, Transcript, Utterance
 
 pytestmark = pytest.mark.anyio
 
 ANA, AT, METHOD = Scope("ana"), datetime(2024, 3, 1, 9, 30, tzinfo=UTC), "m"
-UNTIL, LATER = AT + timedelta(minutes=1), AT + timedelta(minutes=5)
+HOUR = timedelta(hours=1)
 ME = lease_holder()
 SECRET = "cormorant-4417"
 
@@ -25,27 +26,14 @@ async def log(store: Store, *keys: str) -> None:
         await store.log_transcript(ANA, Transcript(key=key, turns=utterance_at, at=AT), METHOD)
 
 
-@pytest.mark.slow
-async def test_only_the_holder_renews_a_lease(store: Store) -> None:
-    await log(store, "a")
-    assert not await store.renew_lease(ANA, ME, LATER)  # nobody has it yet
-    assert await store.acquire_lease(ANA, ME, UNTIL, AT)
-    assert await store.renew_lease(ANA, ME, LATER)
-    another = lease_holder()
-    assert another != ME and not is_dead(another)
-    assert not await store.renew_lease(ANA, another, LATER)
-    assert not await store.acquire_lease(ANA, another, LATER, UNTIL + timedelta(seconds=1)), (
-        "it was renewed"
-    )
-
-
 async def test_forgetting_revokes_the_lease(store: Store) -> None:
     await log(store, "a", "b")
-    assert await store.acquire_lease(ANA, ME, UNTIL, AT)
+    lease = await store.acquire_lease(ANA, ME, HOUR) or 0
     await store.forget(ANA, session=1)
-    assert not await store.renew_lease(ANA, ME, LATER)
+    assert not await store.renew_lease(ANA, lease, HOUR)
+    options: dict[str, Any] = {"embedder": "test", "lease": lease, "at": AT}
     with pytest.raises(LeaseLost):
-        await store.commit_batch(ANA, 2, METHOD, MemoryBatch(), embedder="test", holder=ME, at=AT)
+        await store.commit_batch(ANA, 2, METHOD, MemoryBatch(), **options)
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
@@ -54,7 +42,9 @@ async def test_a_failure_quotes_no_erased_text(store: Store, forgotten: bool) ->
     epoch = (await store.scope_version(ANA)).epoch
     if forgotten:
         await store.forget(ANA, session=1)
-    await store.record_failure(ANA, 2, METHOD, f"it said {SECRET}", epoch=epoch)
+    lease = await store.acquire_lease(ANA, ME, HOUR) or 0
+    reason = f"it said {SECRET}"
+    await store.record_failure(ANA, 2, METHOD, reason, lease=lease, epoch=epoch)
     [kept] = [item.failure for item in await store.pending(METHOD) if item.session == 2]
     assert kept is not None
     assert (SECRET in kept) is not forgotten

@@ -49,8 +49,9 @@ async def remember(store: Store, session: int, method: str, older: int | None = 
         links=[NewLink(older=item, newer=0, relation=None) for item in origins],
         marks=[NewMark(memory=item, kind="superseded", by=0) for item in origins],
     )
-    assert await store.acquire_lease(ANA, ME, AT + timedelta(hours=1), AT)
-    made = await store.commit_batch(ANA, session, method, what, embedder="test", holder=ME, at=AT)
+    lease = await store.acquire_lease(ANA, ME, timedelta(hours=1))
+    assert lease
+    made = await store.commit_batch(ANA, session, method, what, embedder="test", lease=lease, at=AT)
     return made[0].id
 
 

@@ -47,8 +47,9 @@ def made(*texts: str, origins: tuple[int, ...] = (), **more: Any) -> MemoryBatch
 async def commit(
     store: Store, scope: Scope, session: int, method: str, what: MemoryBatch
 ) -> list[Memory]:
-    assert await store.acquire_lease(scope, ME, AT + timedelta(hours=1), AT)
-    return await store.commit_batch(scope, session, method, what, embedder="test", holder=ME, at=AT)
+    lease = await store.acquire_lease(scope, ME, timedelta(hours=1)) or 0
+    options: dict[str, Any] = {"embedder": "test", "lease": lease, "at": AT}
+    return await store.commit_batch(scope, session, method, what, **options)
 
 
 async def lived(store: Store, scopes: Sequence[Scope] = (ANA, BEN)) -> None:
@@ -131,11 +132,11 @@ async def test_deleting_starts_a_new_epoch_and_revokes_the_lease(store: Store) -
     before = await store.scope_version(ANA)
     assert await store.delete_method_data(["nothing"], ANA) == 0
     assert await store.scope_version(ANA) == before
-    assert await store.acquire_lease(ANA, ME, AT + timedelta(hours=1), AT)
+    lease = await store.acquire_lease(ANA, ME, timedelta(hours=1)) or 0
     assert await store.delete_method_data(["old"], ANA) == 2
     assert (await store.scope_version(ANA)).epoch == before.epoch + 1
     with pytest.raises(LeaseLost):
-        await store.commit_batch(ANA, 1, "old", made("x"), embedder="test", holder=ME, at=AT)
+        await store.commit_batch(ANA, 1, "old", made("x"), embedder="test", lease=lease, at=AT)
 
 
 async def test_nothing_is_deleted_while_the_replacement_is_pending(store: Store) -> None:

@@ -250,21 +250,27 @@ async def log_and_remember(store: Any) -> None:
     older: tuple[int, ...] = ()
     for pending in await store.pending("m", ANA):
         turns, _ = await store.pending_input(ANA, pending.session, "m")
-        assert await store.acquire_lease(ANA, ME, AT + HOUR, AT)
-        assert await store.renew_lease(ANA, ME, AT + HOUR)
+        lease = await store.acquire_lease(ANA, ME, HOUR)
+        assert await store.renew_lease(ANA, lease, HOUR)
         made = await store.commit_batch(
             ANA,
             pending.session,
             "m",
             batch(turns[-1].id, *older),
             embedder="e",
-            holder=ME,
+            lease=lease,
             at=AT,
             seen=(turns[-1].id, 1),
         )
         older = (made[0].id,)
-        await store.release_lease(ANA, ME)
-    await store.record_failure(ANA, session, "other", "no reason", epoch=0)
+        await store.release_lease(ANA, lease)
+    await store.mark_pending(ANA, "other")
+    lease = await store.acquire_lease(ANA, ME, HOUR)
+    options = {"lease": lease, "retry_in": HOUR, "holds_up": True, "epoch": 0}
+    await store.record_failure(ANA, session, "other", "no reason", **options)
+    assert await store.cancel_session(ANA, "other", session)
+    assert await store.retry_sessions(ANA, "other", session)
+    assert await store.retry_sessions(ANA, "other")
     await store.correct_memory(ANA, 1, "corrected", np.eye(1, 4)[0], embedder="e", at=AT)
     await store.set_pin(ANA, 2, True)
     await store.set_pin(ANA, 2, False)
@@ -309,6 +315,7 @@ async def read(store: Any) -> None:
     await store.marks(ANA, method="m")
     await store.methods(ANA)
     await store.pending("m", ANA)
+    await store.pending("m", ANA, set_aside=False, limit=1)
     await store.orphaned_sessions(ANA, remote=True)
     await store.find_journal_entry(ANA, "k")
     await store.costs(ANA)
@@ -325,14 +332,14 @@ async def rebuild_and_forget(store: Any) -> None:
     session = await store.start_session(ANA, AT, holder=ME)
     await store.append_turns(ANA, session, [said("later", 100)])
     await store.end_session(ANA, session, None, "m")
-    await store.acquire_lease(ANA, ME, AT + HOUR, AT)
+    lease = await store.acquire_lease(ANA, ME, HOUR)
     for method in ("stage", "m"):
         for pending in await store.pending(method, ANA):
             turns, _ = await store.pending_input(ANA, pending.session, method)
             await store.commit_batch(
                 *(ANA, pending.session, method, batch(turns[-1].id)),
                 embedder="e",
-                holder=ME,
+                lease=lease,
                 at=AT,
             )
     await store.carry_marks("stage", ANA)

@@ -440,9 +440,9 @@ async def test_disk_per_memory(store: SqliteStore) -> None:
     memories = [
         NewMemory(text=text, at=AT, source_turns=(i + 1,), speakers=("Ana",)) for i in range(count)
     ]
-    assert await store.acquire_lease(ANA, "h:1:1", AT + timedelta(hours=1), AT)
+    lease = await store.acquire_lease(ANA, "h:1:1", timedelta(hours=1)) or 0
     what = MemoryBatch(memories=memories, vectors=vectors)
-    await store.commit_batch(ANA, 1, "theanine", what, embedder="e", holder="h:1:1", at=AT)
+    await store.commit_batch(ANA, 1, "theanine", what, embedder="e", lease=lease, at=AT)
     with store.engine.connect() as db:
         db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     after = sum(path.stat().st_size for path in store.files if path.exists())
@@ -470,11 +470,11 @@ _WRITER = """
                 say = Utterance(text=f"{name} {i}", speaker=name, at=at)
                 [turn] = await store.append_turns(scope, session, [say])
                 await store.end_session(scope, session, at, "theanine")
-            assert await store.acquire_lease(own, me, at + timedelta(hours=1), at)
+            lease = await store.acquire_lease(own, me, timedelta(hours=1))
             new = NewMemory(text=f"{name} {i}", at=at, source_turns=(turn.id,))
             what = MemoryBatch(memories=[new], vectors=np.ones((1, 4), dtype=np.float32) / 2)
             await store.commit_batch(
-                own, session, "theanine", what, embedder="e", holder=me, at=at
+                own, session, "theanine", what, embedder="e", lease=lease, at=at
             )
             await store.scope_version(ana)
         await store.close()
@@ -517,7 +517,7 @@ async def test_only_commits_that_can_be_repeated_do_not_wait_for_the_disk(tmp_pa
         logged = await store.log_transcript(
             ANA, Transcript(key="a", turns=[said("I like tea.")], at=AT), "theanine"
         )
-        await store.acquire_lease(ANA, "me", AT + timedelta(days=9), AT)
+        lease = await store.acquire_lease(ANA, "me", timedelta(days=9)) or 0
         vectors = np.ones((1, 4), np.float32) / 2
         for made_by in ("local", "gpt"):
             batch = MemoryBatch(
@@ -525,7 +525,7 @@ async def test_only_commits_that_can_be_repeated_do_not_wait_for_the_disk(tmp_pa
                 vectors=vectors,
             )
             await store.commit_batch(
-                ANA, logged.session, made_by, batch, embedder="test", holder="me", at=AT
+                ANA, logged.session, made_by, batch, embedder="test", lease=lease, at=AT
             )
         await store.log_transcript(
             ANA, Transcript(key="b", turns=[said("I like rum.")], at=AT), "theanine"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +57,11 @@ async def fill(store: PostgresStore) -> None:
     for scope in (ANA, BEN):
         turns = [Utterance(text=f"I am {scope.user}.", speaker=scope.user, at=AT)]
         logged = await store.log_transcript(scope, Transcript(key="t", turns=turns, at=AT), "m")
-        await store.acquire_lease(scope, ME, AT, AT)
+        lease = await store.acquire_lease(scope, ME, timedelta(hours=1)) or 0
         new = NewMemory(text=f"of {scope.user}", at=AT, source_turns=(1,))
         batch = MemoryBatch(memories=[new], vectors=np.eye(1, 4, dtype=np.float32))
-        await store.commit_batch(scope, logged.session, "m", batch, embedder="e", holder=ME, at=AT)
+        options: dict[str, Any] = {"embedder": "e", "lease": lease, "at": AT}
+        await store.commit_batch(scope, logged.session, "m", batch, **options)
         entry = JournalEntry(key="k", step="s", version=1, model="m", at=AT, session=1)
         await store.add_journal_entry(scope, entry)
 

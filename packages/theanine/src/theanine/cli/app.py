@@ -59,6 +59,16 @@ COMMANDS = (
         "Remember all ended sessions; resume what failed.",
     ),
     LazyCommand(
+        "worker",
+        "theanine.cli.worker:worker",
+        "Remember what waits, of all users, until stopped.",
+    ),
+    LazyCommand(
+        "pending",
+        "theanine.cli.worker:pending",
+        "List what waits to be remembered, failed or was set aside; retry or cancel it.",
+    ),
+    LazyCommand(
         "correct",
         "theanine.cli.records:correct",
         "Replace what a memory says; the old one stays, marked.",

@@ -236,11 +236,15 @@ def _check_sessions(client: Client) -> Finding:
         f"{session.scope}, session {session.session}: {session.failure}"
         for session in [session for session in pending if session.failure][:3]
     )
+    aside = sum(session.state == "set aside" for session in pending)
+    counted = f", {aside:,} of them set aside after failing too often" if aside else ""
     return Finding(
         "sessions",
-        f"{pluralize(len(pending), 'sessions')} to remember",
-        f"{failures}. Then run `theanine remember`" if failures else "",
-        "" if failures else "Run `theanine remember`, unless a program is about to",
+        f"{pluralize(len(pending), 'sessions')} to remember{counted}",
+        f"{failures}. Then run `theanine remember`; `theanine pending` lists all"
+        if failures
+        else "",
+        "" if failures else "Run `theanine remember` or `theanine worker`, unless one is running",
     )
 
 

@@ -173,7 +173,10 @@ def _state(session: Session) -> str:
         return "remembered"
     if session.ended_at is None:
         return "open"
-    return f"failed: {session.failure}" if session.failure else "waiting"
+    if session.set_aside == "cancelled":
+        return "cancelled"
+    state = "set aside" if session.set_aside else "failed"
+    return f"{state}: {session.failure}" if session.failure else "waiting"
 
 
 @expand_options

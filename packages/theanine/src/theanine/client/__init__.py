@@ -5,8 +5,9 @@ from theanine.client.client import AsyncClient, aopen
 from theanine.client.options import OpenOptions
 from theanine.client.session import AddReport, AsyncLiveSession
 from theanine.client.streaming import AsyncReplyStream
-from theanine.client.sync import Client, LiveSession, ReplyStream, UserMemory, open
+from theanine.client.sync import Client, LiveSession, ReplyStream, UserMemory, Worker, open
 from theanine.client.user import AsyncUserMemory, ImportReport
+from theanine.client.worker import AsyncWorker
 
 __all__ = [
     "AddReport",
@@ -14,6 +15,7 @@ __all__ = [
     "AsyncLiveSession",
     "AsyncReplyStream",
     "AsyncUserMemory",
+    "AsyncWorker",
     "Client",
     "ImportReport",
     "LiveSession",
@@ -21,6 +23,7 @@ __all__ = [
     "Remembering",
     "ReplyStream",
     "UserMemory",
+    "Worker",
     "aopen",
     "open",
 ]

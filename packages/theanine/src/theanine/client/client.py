@@ -22,7 +22,9 @@ from theanine.client.engine import Engine
 from theanine.client.old_calls import accept_old_calls
 from theanine.client.options import OpenOptions, takes_options
 from theanine.client.user import AsyncUserMemory, ScopedOperations
+from theanine.client.worker import CONCURRENCY, GRACE, POLL, AsyncWorker
 from theanine.methods.registry import canonical_method, method_class
+from theanine.remembering.remember import LEASE, Progress
 from theanine.text.attribution import without_attribution
 from theanine.types import LOCAL_MODEL, Scope
 
@@ -114,6 +116,38 @@ class AsyncClient(ScopedOperations):
         """The reranker's name; empty when there is none."""
         reranking = self._engine.reranking
         return reranking.reranker.name if reranking else ""
+
+    def worker(
+        self,
+        *,
+        poll: float = POLL,
+        concurrency: int = CONCURRENCY,
+        lease: float = LEASE.total_seconds(),
+        grace: float = GRACE,
+        progress: Progress | None = None,
+    ) -> AsyncWorker:
+        """Return a worker that remembers what waits, of all users, when it is run.
+
+        Any number of them, in any number of processes and machines, share a store.
+
+        Args:
+            poll: seconds between looks at the database while nothing waits; varies by a quarter.
+            concurrency: how many users it remembers at once.
+            lease: seconds after which another worker takes over from one that is gone, or that has
+                stood still. A longer stop of the whole process costs the session in progress.
+            grace: seconds that sessions in progress get after a stop.
+            progress: called after each session, in the client's event loop.
+
+        Raises SettingsError for a number out of range.
+        """
+        return AsyncWorker(
+            self._engine,
+            poll=poll,
+            concurrency=concurrency,
+            lease=lease,
+            grace=grace,
+            progress=progress,
+        )
 
     async def retention(self) -> timedelta | None:
         """Return how long turns are kept for users without a setting of their own."""

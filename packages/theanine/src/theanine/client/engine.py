@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from os import PathLike, fspath
 from random import Random
 from sys import maxsize
@@ -51,7 +51,7 @@ from theanine.methods.shared.pinned import reserve_pinned
 from theanine.remembering.expire import forget_expired
 from theanine.remembering.left_out import LeftOut, for_each_scope
 from theanine.remembering.rebuild import Rebuilder
-from theanine.remembering.remember import Progress, RememberReport, RememberWorker
+from theanine.remembering.remember import GoesOn, Progress, RememberReport, RememberWorker
 from theanine.retrieval.bounds import bound_index
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import RerankConfig
@@ -308,17 +308,34 @@ class Engine:
             self.store, scope, lambda each: self.expire(each, rounded=True)
         )
         reports = await self.worker.remember(scope, progress)
-        for owner in dict.fromkeys(report.scope for report in reports if not report.damaged):
-            try:
-                await self.store.carry_marks(self.method.name, owner)
-            except DamagedData as error:
-                left_out.append(LeftOut(owner, str(error)))
+        left_out += await self._complete(reports)
         named = {report.scope for report in reports if report.damaged}
         reports += [
             RememberReport(scope=each, session=0, failure=reason, damaged=True)
             for each, reason in {each.scope: each.reason for each in left_out}.items()
             if each not in named
         ]
+        return reports
+
+    async def remember_due(
+        self, scope: Scope, progress: Progress, goes_on: GoesOn, lasting: timedelta
+    ) -> list[RememberReport]:
+        """Remember what is due in a scope; see :meth:`RememberWorker.remember_due`."""
+        reports = await self.worker.remember_due(scope, progress, goes_on, lasting)
+        await self._complete(reports)
+        return reports
+
+    async def _complete(self, reports: Sequence[RememberReport]) -> list[LeftOut]:
+        """Carry marks over to new memories and, where they are many, store the log index.
+
+        Returns the users who were left out, because their data is damaged.
+        """
+        left_out: list[LeftOut] = []
+        for owner in dict.fromkeys(report.scope for report in reports if not report.damaged):
+            try:
+                await self.store.carry_marks(self.method.name, owner)
+            except DamagedData as error:
+                left_out.append(LeftOut(owner, str(error)))
         if self._recalls_from_log:
             added: Counter[Scope] = Counter()
             for report in reports:
@@ -329,7 +346,7 @@ class Engine:
                         await self.indexes.store_log(owner, self.embedder)
                     except TheanineError as error:  # the sessions are remembered all the same
                         _log.warning("the log index of %s could not be made: %s", owner, error)
-        return reports
+        return left_out
 
     async def remember_ended(
         self, scope: Scope, when: bool | RememberWhen | None
@@ -385,16 +402,16 @@ class Engine:
         )
 
     async def end_abandoned_sessions(
-        self, scope: Scope | None, *, elsewhere: bool = False
+        self, scope: Scope | None, *, elsewhere: bool = False, at: datetime | None = None
     ) -> list[LeftOut]:
-        """End sessions that have paused, and those left open by a dead process.
+        """End sessions that have paused at a time, by default now, or that a dead process left.
 
         With ``elsewhere``, also those left open by any other machine. Returns the users who were
         left out, if ``scope`` is None.
         """
 
         async def end(each: Scope | None) -> None:
-            await self.store.end_idle_sessions(each, self.clock(), self.method.name)
+            await self.store.end_idle_sessions(each, at or self.clock(), self.method.name)
             for owner, session in await self.store.orphaned_sessions(each, remote=elsewhere):
                 with suppress(NotFound):  # another process ended it at the same time
                     await self.store.end_session(owner, session.id, None, self.method.name)

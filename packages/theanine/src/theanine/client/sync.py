@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import partial, wraps
 from inspect import signature
+from threading import Event
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 from weakref import finalize
 
@@ -20,13 +21,16 @@ from theanine.client.reply_options import ReplyArguments
 from theanine.client.session import WINDOW, AsyncLiveSession
 from theanine.client.streaming import AsyncReplyStream
 from theanine.client.user import AsyncUserMemory, ScopedOperations
+from theanine.client.worker import CONCURRENCY, GRACE, POLL, AsyncWorker
 from theanine.errors import StoreError
 from theanine.methods.base import Reply
+from theanine.remembering.remember import LEASE, Progress
 from theanine.store.processes import check_process
 from theanine.types import Metadata, Scope
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_CANCELLING = 10.0  # seconds that a cancelled call gets to finish what it has begun to write
 
 
 class _Sync:
@@ -55,12 +59,24 @@ def _run(method: Callable[Concatenate[Any, P], Awaitable[R]]) -> Callable[Concat
 
 
 def _result(portal: BlockingPortal, call: Callable[[], Awaitable[R]]) -> R:
-    """Run a call in the event loop; cancel it if the waiting thread is interrupted."""
-    future = portal.start_task_soon(call)
+    """Run a call in the event loop; if the waiting thread is interrupted, cancel it and let it end.
+
+    Otherwise the store could be closed before a lease is released.
+    """
+    ended = Event()
+
+    async def run() -> R:
+        try:
+            return await call()
+        finally:
+            ended.set()
+
+    future = portal.start_task_soon(run)
     try:
         return future.result()
     except KeyboardInterrupt:
         future.cancel()
+        ended.wait(_CANCELLING)
         raise
 
 
@@ -108,6 +124,7 @@ class _Operations(_Sync):
     rebuild = _run(ScopedOperations.rebuild)
     expire = _run(ScopedOperations.expire)
     pending = _run(ScopedOperations.pending)
+    retry_remembering = _run(ScopedOperations.retry_remembering)
     costs = _run(ScopedOperations.costs)
     export = _iterate(ScopedOperations.export)
 
@@ -221,6 +238,19 @@ class LiveSession(_Handle):
         _result(self.portal, partial(self.inner.__aexit__, *exception))
 
 
+class Worker(_Handle):
+    """Remembers what waits in the store, until it is stopped; see :class:`AsyncWorker`."""
+
+    run = _run(AsyncWorker.run)
+
+    def stop(self) -> None:
+        """Have :meth:`run` return: sessions in progress are finished within the grace, or released.
+
+        May be called in any thread, and in a signal handler.
+        """
+        self.inner.stop()
+
+
 class UserMemory(_Handle, _Operations):
     """What is stored for one user (of one agent and tenant), and all that can be done with it.
 
@@ -259,6 +289,7 @@ class UserMemory(_Handle, _Operations):
     marks = _run(AsyncUserMemory.marks)
     links = _run(AsyncUserMemory.links)
     timelines = _run(AsyncUserMemory.timelines)
+    cancel_remembering = _run(AsyncUserMemory.cancel_remembering)
     warm_up = _run(AsyncUserMemory.warm_up)
     get = _run(AsyncUserMemory.get)
     history = _run(AsyncUserMemory.history)
@@ -336,6 +367,24 @@ class Client(_Operations):
         """
         inner = self.inner.user(user, name=name, agent=agent, tenant=tenant, shared=shared)
         return UserMemory(inner, self)
+
+    def worker(
+        self,
+        *,
+        poll: float = POLL,
+        concurrency: int = CONCURRENCY,
+        lease: float = LEASE.total_seconds(),
+        grace: float = GRACE,
+        progress: Progress | None = None,
+    ) -> Worker:
+        """Return a worker that remembers what waits, of all users; see :meth:`AsyncClient.worker`.
+
+        ``progress`` is called in another thread.
+        """
+        inner = self.inner.worker(
+            poll=poll, concurrency=concurrency, lease=lease, grace=grace, progress=progress
+        )
+        return Worker(inner, self)
 
     retention = _run(AsyncClient.retention)
     set_retention = _run(AsyncClient.set_retention)

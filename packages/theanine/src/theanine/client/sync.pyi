@@ -14,6 +14,7 @@ from theanine.client.redaction import Redact
 from theanine.client.session import WINDOW, AddReport, Words
 from theanine.client.streaming import AsyncReplyStream
 from theanine.client.user import ImportReport
+from theanine.client.worker import CONCURRENCY, GRACE, POLL
 from theanine.clock import Clock
 from theanine.embeddings.base import Embedder, Reranker
 from theanine.filters import Where
@@ -22,7 +23,7 @@ from theanine.llm.limits import Limits
 from theanine.llm.settings import ModelSettings
 from theanine.methods.base import Method, Reply, ReplyPrompt
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
-from theanine.remembering.remember import Progress, RememberReport
+from theanine.remembering.remember import LEASE, Progress, RememberReport
 from theanine.retrieval.ranking import RankingConfig
 from theanine.store.base import Store
 from theanine.store.values import CostLine, ForgetReport, Pending, UserSettings
@@ -102,8 +103,17 @@ class _Operations(_Sync):
 
         :meth:`remember` does so too, though up to an hour later."""
 
-    def pending(self) -> list[Pending]:
-        """Return the sessions that have ended and are not remembered yet."""
+    def pending(self, *, cancelled: bool = False) -> list[Pending]:
+        """Return the sessions that have ended and are not remembered yet, with their state.
+
+        With ``cancelled``, also those that nobody is to remember."""
+
+    def retry_remembering(self, session: int | None = None) -> int:
+        """Have workers try sessions at once that failed, were set aside or cancelled.
+
+        Their tries are counted from 0 again. One session of a user, which is also taken from a
+        process that is remembering it, or all. Returns how many wait now. Raises NotFound, and
+        BadInput for a session that is open or remembered, or that is named without its user."""
 
     def costs(self) -> list[CostLine]:
         """Return the model calls made so far: tokens, cost and time by session, step and model."""
@@ -360,6 +370,21 @@ class LiveSession(_Handle):
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: Any) -> None: ...
 
+class Worker(_Handle):
+    """Remembers what waits in the store, until it is stopped; see :class:`AsyncWorker`."""
+
+    def run(self, *, once: bool = False) -> None:
+        """Work until :meth:`stop` or, with ``once``, until nothing is due. It runs one time.
+
+        When it is cancelled, it releases its leases; the next worker goes on, and pays for no reply
+        of a model twice. What fails is in the reports, and tried again later. Raises
+        EmbedderMismatch if another embedder made the store's vectors."""
+
+    def stop(self) -> None:
+        """Have :meth:`run` return: sessions in progress are finished within the grace, or released.
+
+        May be called in any thread, and in a signal handler."""
+
 class UserMemory(_Handle, _Operations):
     """What is stored for one user (of one agent and tenant), and all that can be done with it.
 
@@ -552,6 +577,13 @@ class UserMemory(_Handle, _Operations):
         With ``memory``, only timelines of the memories linked with that one, directly or not.
         Raises NotFound for an unknown memory."""
 
+    def cancel_remembering(self, session: int) -> bool:
+        """Have nobody remember a session that has ended; False if it was cancelled before.
+
+        It stays in the log, where it is recalled from. A process that is remembering it commits
+        nothing, and stops within half a minute. :meth:`retry_remembering` undoes it. Raises
+        NotFound, and BadInput for a session that is open or remembered."""
+
     def warm_up(self) -> None:
         """Load what a recall needs and, for a large scope, build or load its approximate index.
 
@@ -680,6 +712,19 @@ class Client(_Operations):
                 recollection then names its ``scope``. Nothing is written there, nor listed.
 
         Raises BadInput for a name that can't be stored."""
+
+    def worker(
+        self,
+        *,
+        poll: float = POLL,
+        concurrency: int = CONCURRENCY,
+        lease: float = LEASE.total_seconds(),
+        grace: float = GRACE,
+        progress: Progress | None = None,
+    ) -> Worker:
+        """Return a worker that remembers what waits, of all users; see :meth:`AsyncClient.worker`.
+
+        ``progress`` is called in another thread."""
 
     def retention(self) -> timedelta | None:
         """Return how long turns are kept for users without a setting of their own."""

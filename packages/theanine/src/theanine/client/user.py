@@ -133,9 +133,29 @@ class ScopedOperations:
         """
         return await self._engine.expire(self._scope)
 
-    async def pending(self) -> list[Pending]:
-        """Return the sessions that have ended and are not remembered yet."""
-        return await self._engine.store.pending(self._engine.method.name, self._scope)
+    async def pending(self, *, cancelled: bool = False) -> list[Pending]:
+        """Return the sessions that have ended and are not remembered yet, with their state.
+
+        With ``cancelled``, also those that nobody is to remember.
+        """
+        store, method = self._engine.store, self._engine.method.name
+        return await store.pending(method, self._scope, cancelled=cancelled)
+
+    async def retry_remembering(self, session: int | None = None) -> int:
+        """Have workers try sessions at once that failed, were set aside or cancelled.
+
+        Their tries are counted from 0 again. One session of a user, which is also taken from a
+        process that is remembering it, or all. Returns how many wait now. Raises NotFound, and
+        BadInput for a session that is open or remembered, or that is named without its user.
+        """
+        store, method = self._engine.store, self._engine.method.name
+        if session is not None:
+            if self._scope is None:
+                raise BadInput("sessions are numbered by user: name the user, too")
+            return await store.retry_sessions(self._scope, method, session)
+        pending = await store.pending(method, self._scope, cancelled=True)
+        scopes = dict.fromkeys(each.scope for each in pending)
+        return sum([await store.retry_sessions(scope, method) for scope in scopes])
 
     async def costs(self) -> list[CostLine]:
         """Return the model calls made so far: tokens, cost and time by session, step and model."""
@@ -337,6 +357,16 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         return redact_utterances(utterances, self._engine.redact)
 
     # maintenance
+
+    async def cancel_remembering(self, session: int) -> bool:
+        """Have nobody remember a session that has ended; False if it was cancelled before.
+
+        It stays in the log, where it is recalled from. A process that is remembering it commits
+        nothing, and stops within half a minute. :meth:`retry_remembering` undoes it. Raises
+        NotFound, and BadInput for a session that is open or remembered.
+        """
+        store, method = self._engine.store, self._engine.method.name
+        return await store.cancel_session(self.scope, method, session)
 
     async def warm_up(self) -> None:
         """Load what a recall needs and, for a large scope, build or load its approximate index.

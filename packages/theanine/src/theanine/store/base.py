@@ -267,8 +267,44 @@ class Store(Protocol):
 
     # remembering
 
-    async def pending(self, method: str, scope: Scope | None = None) -> list[Pending]:
-        """Return ended sessions that ``method`` has not remembered, per scope in time order."""
+    async def pending(
+        self,
+        method: str,
+        scope: Scope | None = None,
+        *,
+        set_aside: bool = True,
+        cancelled: bool = False,
+        limit: int | None = None,
+    ) -> list[Pending]:
+        """Return ended sessions that ``method`` has not remembered, per scope in time order.
+
+        Without ``set_aside``, none that failed too often or was cancelled; with ``cancelled``, also
+        those that were. At most ``limit``, the first ones.
+        """
+        ...
+
+    async def due_scopes(
+        self, method: str, *, after: int = 0, limit: int
+    ) -> tuple[list[Scope], int]:
+        """Return scopes with a session to remember now, whose lease is free.
+
+        The second value goes on as ``after``; it is 0 at the end. Sessions that were ended for
+        other methods count once :meth:`mark_pending` was called. The cost grows with ``limit`` and
+        with what is pending there, not with the store.
+        """
+        ...
+
+    async def unmarked_scopes(
+        self, method: str, *, after: int = 0, limit: int
+    ) -> tuple[list[Scope], int]:
+        """Return scopes with a session that was ended for other methods only.
+
+        The second value goes on as ``after``; it is 0 at the end. All sessions are read.
+        """
+        ...
+
+    async def mark_pending(self, scope: Scope, method: str) -> None:
+        """Mark the scope's sessions that were ended for other methods as pending for this one."""
         ...
 
     async def pending_input(
@@ -277,25 +313,32 @@ class Store(Protocol):
         """Return the session's turns and imported memories that ``method`` has not remembered."""
         ...
 
-    async def acquire_lease(
-        self, scope: Scope, holder: str, until: datetime, now: datetime
-    ) -> bool:
-        """Acquire the exclusive right to remember in this scope.
+    async def acquire_lease(self, scope: Scope, holder: str, lasting: timedelta) -> int | None:
+        """Acquire the exclusive right to remember in this scope; return the lease's number.
 
-        False if another live holder has it, or if the scope doesn't exist (any more). A lease whose
-        holder is a dead process of this machine counts as free.
+        The number rises with each taking. None if another holder has the lease, or if the scope
+        doesn't exist (any more). Its time runs by the database's clock. In a file, a lease whose
+        holder is a dead process counts as free; on a server, only one that has expired.
         """
         ...
 
-    async def renew_lease(self, scope: Scope, holder: str, until: datetime) -> bool:
-        """Extend the lease; False if ``holder`` no longer has it.
+    async def renew_lease(self, scope: Scope, number: int, lasting: timedelta) -> bool:
+        """Have the lease last so long from now; False if it is no longer held by this number.
 
         Erasing anything in the scope revokes the lease, because what its holder read is stale.
         """
         ...
 
-    async def release_lease(self, scope: Scope, holder: str) -> None:
-        """Release the lease if ``holder`` still has it."""
+    async def release_lease(self, scope: Scope, number: int) -> None:
+        """Release the lease if it is still held by this number."""
+        ...
+
+    async def claim_task(self, name: str, every: timedelta) -> bool:
+        """Return whether nobody has claimed this task of the whole store in this time."""
+        ...
+
+    async def now(self) -> datetime:
+        """Return the database's time."""
         ...
 
     async def commit_batch(
@@ -306,7 +349,7 @@ class Store(Protocol):
         batch: MemoryBatch,
         *,
         embedder: str,
-        holder: str,
+        lease: int,
         at: datetime,
         seen: tuple[int, int] | None = None,
     ) -> list[Memory]:
@@ -320,19 +363,49 @@ class Store(Protocol):
         logged now. A second commit changes nothing and returns an empty list.
 
         Raises:
-            LeaseLost: ``holder`` no longer has the lease.
+            LeaseLost: the lease is no longer held by the number ``lease``.
             NotFound: the session was forgotten.
             EmbedderMismatch: the store's vectors are from another embedder.
         """
         ...
 
     async def record_failure(
-        self, scope: Scope, session: int, method: str, reason: str, *, epoch: int | None = None
+        self,
+        scope: Scope,
+        session: int,
+        method: str,
+        reason: str,
+        *,
+        lease: int,
+        retry_in: timedelta | None = None,
+        holds_up: bool = False,
+        epoch: int | None = None,
     ) -> None:
         """Record why remembering failed; the session stays pending.
 
         The reason may quote turns: it is not stored if something was erased since ``epoch``, the
         ``ScopeVersion.epoch`` at which they were read.
+
+        Args:
+            retry_in: after what time workers try again; None sets it aside.
+            holds_up: no other session of the scope is due before that, either.
+
+        Raises LeaseLost, with nothing recorded, if the lease is no longer held by this number.
+        """
+        ...
+
+    async def retry_sessions(self, scope: Scope, method: str, session: int | None = None) -> int:
+        """Have failed, set aside and cancelled sessions wait again; return how many.
+
+        All of the scope's, or one, which is also taken from who is remembering it. Raises NotFound,
+        and BadInput for one that is open or remembered.
+        """
+        ...
+
+    async def cancel_session(self, scope: Scope, method: str, session: int) -> bool:
+        """Have nobody remember a session, not even who is at it; False if it was cancelled before.
+
+        Raises NotFound, and BadInput for one that is open or remembered.
         """
         ...
 

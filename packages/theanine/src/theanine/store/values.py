@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,6 +123,9 @@ class Continued:
     ended: int | None = None
 
 
+PendingState = Literal["waiting", "running", "failed", "set aside", "cancelled"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
     """An ended session that a method has not remembered.
@@ -130,6 +133,17 @@ class Pending:
     Attributes:
         attempts: how often remembering it has failed.
         failure: why it failed last; None if it hasn't.
+        state: what becomes of it:
+
+            - ``waiting``: it is remembered when its turn comes;
+            - ``running``: a process is remembering this user, and this session is the next;
+            - ``failed``: it is tried again;
+            - ``set aside``: it has failed so often that no worker tries it again; ``remember`` and
+              ``retry_remembering`` do;
+            - ``cancelled``: nobody tries it, until ``retry_remembering``.
+
+        retry_at: when workers try it again, by the database's clock; None for as soon as they can.
+        due: whether a worker would try it now, if it is not set aside.
     """
 
     scope: Scope
@@ -137,6 +151,9 @@ class Pending:
     method: str
     attempts: int = 0
     failure: str | None = None
+    state: PendingState = "waiting"
+    retry_at: datetime | None = None
+    due: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,9 @@ import numpy as np
 import sqlalchemy as sa
 
 from theanine.clock import micros, moment
-from theanine.errors import BadInput, LeaseLost, NotFound
+from theanine.errors import BadInput, NotFound
 from theanine.store.sql import schema as t
+from theanine.store.sql.leases import require_lease
 from theanine.store.sql.remembering import (
     SELECT_IMPORTED,
     load_progress,
@@ -42,23 +43,18 @@ def commit_batch(
     batch: MemoryBatch,
     *,
     embedder: str,
-    holder: str,
+    lease: int,
     at: datetime,
     seen: tuple[int, int] | None = None,
 ) -> list[Memory]:
     """Insert the batch and advance the method's progress; a second call returns nothing."""
     scope_id = find_scope(db, scope)
-    row = db.execute(_LOCK_SCOPE, {"scope_id": scope_id}).one_or_none()
-    if row is None:
+    if not scope_id:
         raise NotFound(f"session {session} no longer exists: its user was forgotten")
     session_row = require_session(db, scope_id, session)
     if session_row.ended_at is None:
         raise NotFound(f"session {session} is still open; end it before remembering it")
-    if row.lease_holder != holder:
-        raise LeaseLost(
-            f"session {session} was not committed: another process took over, or something was "
-            "forgotten meanwhile; nothing is lost, the next `remember` handles it"
-        )
+    require_lease(db, scope_id, lease, session)
     if not _advance_progress(db, scope_id, session, method, at, seen):
         return []
     _check_batch(db, scope_id, batch)
@@ -66,11 +62,6 @@ def commit_batch(
 
 
 # Built once: an import commits hundreds of batches a second.
-_LOCK_SCOPE = (
-    sa.select(t.scope_state.c.lease_holder)
-    .where(t.scope_state.c.scope == sa.bindparam("scope_id"))
-    .with_for_update()
-)
 _SELECT_LAST_TURN = sa.select(sa.func.max(t.turn.c.id)).where(
     t.turn.c.scope == sa.bindparam("scope_id"), t.turn.c.session == sa.bindparam("number")
 )
@@ -109,6 +100,8 @@ def _advance_progress(
         "upto": new[0],
         "given": new[1],
         "failure": None,
+        "retry_at": None,
+        "set_aside": None,
         "remembered_at": micros(at) if done else None,
     }
     save_progress(db, scope_id, session, method, values)

@@ -30,7 +30,7 @@ from theanine.store.validate import (
     check_time,
     encode_content,
 )
-from theanine.types import MarkKind, Relation, Scope
+from theanine.types import MarkKind, Relation, Scope, SetAside
 
 FORMAT = 4
 """Rises when older versions can no longer read an export."""
@@ -65,8 +65,9 @@ _AMOUNTS = frozenset({"input_tokens", "output_tokens", "pause", "retention", "ve
 """Numbers that number nothing."""
 _MAX_NUMBER, _MAX_AMOUNT = 10_000_000, 2**53
 """Largest numbers that are restored: turns, memories and the like are read by their number."""
-_HIDDEN = frozenset({"scope", "zone"})
-"""Columns that are not exported by their name: the offset is part of ``at``."""
+_HIDDEN = frozenset({"scope", "zone", "retry_at"})
+"""Columns that are not exported by their name: the offset is part of ``at``, and another database
+has another clock."""
 _EXTRA: Mapping[str, frozenset[str]] = {
     "memory": frozenset({"sources", "origins"}),
     "vector": frozenset({"dimension"}),
@@ -75,6 +76,7 @@ _EXTRA: Mapping[str, frozenset[str]] = {
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "session": {"metadata": {}, "thread": None, "pause": None},
     "turn": {"metadata": {}, "content": []},
+    "remembering": {"set_aside": None},
     "memory": {"metadata": {}},
 }
 """Fields that are not written where they have these values."""
@@ -355,6 +357,8 @@ def _check_record(type_: str, row: dict[str, Any], extra: dict[str, Any], where:
         _read_list(extra["origins"], read_number, "origins", where)
     if type_ == "mark" and row["kind"] not in get_args(MarkKind):
         raise BadInput(f"unknown mark kind {row['kind']!r}", where)
+    if type_ == "remembering" and row["set_aside"] not in (None, *get_args(SetAside)):
+        raise BadInput(f"unknown set_aside {row['set_aside']!r}", where)
     if type_ == "vector":
         dimension = read_number(extra["dimension"], "dimension", where)
         if len(row["data"]) != 2 * dimension or not dimension:

@@ -30,7 +30,8 @@ def _sqlite_now(element: Any, compiler: Any, **options: Any) -> str:
 
 @compiles(DatabaseTime, "postgresql")
 def _postgresql_now(element: Any, compiler: Any, **options: Any) -> str:
-    return "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
+    # Of the statement: Citus takes no function in an UPDATE that may change within it.
+    return "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)"
 
 
 def renew_holder(db: sa.Connection, holder: str, lasting: timedelta) -> None:

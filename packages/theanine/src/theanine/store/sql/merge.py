@@ -295,7 +295,7 @@ def _merge_sessions(db: sa.Connection, staged: int, stored: int) -> None:
         db.execute(s.update().where(*same).values(values))
 
 
-_PROGRESS = ("upto", "given", "remembered_at", "attempts", "failure")
+_PROGRESS = ("upto", "given", "remembered_at", "attempts", "failure", "set_aside")
 
 
 def _merge_progress(db: sa.Connection, staged: int, stored: int) -> list[tuple[int, str]]:

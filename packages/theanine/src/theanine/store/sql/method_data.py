@@ -14,7 +14,8 @@ import sqlalchemy as sa
 
 from theanine.store.sql import schema as t
 from theanine.store.sql.corrections import CARRIED, carry_over
-from theanine.store.sql.remembering import load_pending, replace_default_method
+from theanine.store.sql.pending import load_pending
+from theanine.store.sql.remembering import replace_default_method
 from theanine.store.sql.rows import dumps
 from theanine.store.sql.scopes import find_scope, invalidate_scope, load_scope_ids
 from theanine.types import Scope

@@ -1,76 +1,27 @@
-"""Which sessions wait to be remembered by a method, who may remember them, and failures."""
+"""What a method has remembered of each session, and the default method."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from theanine.clock import micros
-from theanine.store.processes import is_dead
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import (
     SELECT_TURNS,
-    escape_unstorable,
     imported_memory_from_row,
     insert_rows,
     require_session,
     turn_from_row,
 )
 from theanine.store.sql.scopes import (
-    erased_since,
     find_scope,
-    load_with_scopes,
-    scope_key,
-    update_state,
 )
 from theanine.store.sql.versions import add_setting, count_store_change
-from theanine.store.values import Pending
 from theanine.types import ImportedMemory, Scope, Turn
 
 _DEFAULT_METHOD = "method"  # name of the setting
-
-
-# leases
-
-
-def acquire_lease(
-    db: sa.Connection, scope: Scope, holder: str, until: datetime, now: datetime
-) -> bool:
-    """Take the scope's lease if it is free, expired or held by a dead process."""
-    s, number = t.scope_state.c, find_scope(db, scope)
-    query = sa.select(s.lease_holder, s.lease_until).where(s.scope == number)
-    row = db.execute(query.with_for_update()).one_or_none()
-    if row is None:
-        return False
-    free = row.lease_holder in (None, holder)
-    if not free and row.lease_until > micros(now) and not is_dead(row.lease_holder):
-        return False
-    update_state(db, number, lease_holder=holder, lease_until=micros(until))
-    return True
-
-
-def renew_lease(db: sa.Connection, scope: Scope, holder: str, until: datetime) -> bool:
-    """Extend the lease; False when ``holder`` has lost it."""
-    held = _holds_lease(db, scope, holder)
-    renewed = db.execute(t.scope_state.update().where(*held).values(lease_until=micros(until)))
-    return renewed.rowcount > 0
-
-
-def release_lease(db: sa.Connection, scope: Scope, holder: str) -> None:
-    """Release the lease if ``holder`` still has it."""
-    held = _holds_lease(db, scope, holder)
-    values = {"lease_holder": None, "lease_until": None}
-    db.execute(t.scope_state.update().where(*held).values(values))
-
-
-def _holds_lease(
-    db: sa.Connection, scope: Scope, holder: str
-) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
-    s = t.scope_state.c
-    return (s.scope == find_scope(db, scope), s.lease_holder == holder)
 
 
 # the default method
@@ -143,38 +94,6 @@ def mark_pending(db: sa.Connection, scope_id: int, session: int, method: str) ->
         init_default_method(db, method)
 
 
-def load_pending(db: sa.Connection, method: str, scope: Scope | None = None) -> list[Pending]:
-    """Return ended sessions that the method has not remembered, per scope in time order."""
-    progress = sa.and_(
-        t.remembering.c.scope == t.session.c.scope,
-        t.remembering.c.session == t.session.c.id,
-        t.remembering.c.method == method,
-    )
-    own = scope_key(db, t.session.c.scope, scope)
-    holds_something = [  # after all of it was forgotten, only tombstones may be left
-        sa.exists(table.c.session).where(table.c.scope == own, table.c.session == t.session.c.id)
-        for table in (t.turn, t.given)
-    ]
-    query = (
-        sa.select(t.session.c.id, t.remembering.c.attempts, t.remembering.c.failure)
-        .select_from(t.session)
-        .outerjoin(t.remembering, progress)
-        .where(t.session.c.ended_at.is_not(None), t.remembering.c.remembered_at.is_(None))
-        .where(sa.or_(*holds_something))
-        .order_by(t.session.c.scope, t.session.c.started_at, t.session.c.id)
-    )
-    return [
-        Pending(
-            scope=owner,
-            session=row.id,
-            method=method,
-            attempts=row.attempts or 0,
-            failure=row.failure,
-        )
-        for owner, row in load_with_scopes(db, query, t.session.c.scope, scope)
-    ]
-
-
 # By number, found in an index: SQLite would read all turns of the scope in their order.
 _same = t.turn.alias()
 _NUMBERS_AFTER = sa.select(_same.c.id).where(
@@ -210,27 +129,3 @@ def load_pending_input(
         [turn_from_row(row) for row in turns],
         [imported_memory_from_row(row) for row in imported],
     )
-
-
-def record_failure(
-    db: sa.Connection,
-    scope: Scope,
-    session: int,
-    method: str,
-    reason: str,
-    *,
-    epoch: int | None = None,
-) -> None:
-    """Count the attempt and store the reason, unless the session is gone or remembered."""
-    scope_id = find_scope(db, scope)
-    same = (t.session.c.scope == scope_id, t.session.c.id == session)
-    if db.execute(sa.select(t.session.c.id).where(*same)).one_or_none() is None:
-        return
-    progress = load_progress(db, scope_id, session, method)
-    if progress is not None and progress.remembered_at is not None:
-        return
-    if erased_since(db, scope_id, epoch):
-        reason = "the reason was erased because something was forgotten meanwhile"
-    attempts = (progress.attempts if progress else 0) + 1
-    values = {"failure": escape_unstorable(reason), "attempts": attempts}
-    save_progress(db, scope_id, session, method, values)

@@ -109,6 +109,7 @@ def session_from_row(row: Any) -> Session:
         turn_count=row.turn_count or 0,
         remembered_at=None if row.remembered_at is None else moment(row.remembered_at),
         failure=row.failure,
+        set_aside=row.set_aside,
         metadata=read_metadata(row.metadata),
         thread=row.thread,
     )

@@ -37,6 +37,11 @@ def _key(name: str, kind: sa.types.TypeEngine[Any] = _INTEGER) -> sa.Column[Any]
     return sa.Column(name, kind, primary_key=True, autoincrement=False)
 
 
+def _only(condition: sa.TextClause) -> dict[str, Any]:
+    """Return the options of an index of the rows that meet a condition."""
+    return {"sqlite_where": condition, "postgresql_where": condition}
+
+
 setting = _table("setting", _key("name", _TEXT), sa.Column("value", _TEXT, nullable=False))
 
 scope = sa.Table(
@@ -100,6 +105,7 @@ session = _table(
     sa.Column("pause", sa.BigInteger),  # microseconds without a turn that end it
     sa.Index("session_key", "scope", "key", unique=True),
     sa.Index("session_thread", "scope", "thread"),
+    sa.Index("session_open", "scope", "id", **_only(sa.text("ended_at IS NULL"))),
 )
 
 turn = _table(
@@ -143,6 +149,14 @@ remembering = _table(
     sa.Column("given", sa.Integer, nullable=False, server_default="0"),  # last position
     sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
     sa.Column("failure", _TEXT),
+    sa.Column("retry_at", sa.BigInteger),  # no worker tries it before, by the database's clock
+    sa.Column("set_aside", _TEXT),  # why no worker tries it: it has failed too often, or cancelled
+    # Only of what is pending, so that workers find it among all that is remembered.
+    sa.Index(
+        "remembering_pending",
+        *("method", "scope", "retry_at"),
+        **_only(sa.text("remembered_at IS NULL AND set_aside IS NULL")),
+    ),
 )
 
 memory = _table(

@@ -33,6 +33,7 @@ from theanine.store.sql import (
     holders,
     integrity,
     journal,
+    leases,
     listing,
     method_data,
     remembering,
@@ -44,6 +45,7 @@ from theanine.store.sql import (
 )
 from theanine.store.sql import export as export_rows
 from theanine.store.sql import memories as memory_rows
+from theanine.store.sql import pending as pending_sessions
 from theanine.store.sql import restore as restoring
 from theanine.store.sql import vectors as vector_rows
 from theanine.store.sql.changes import count_change
@@ -277,7 +279,6 @@ class SqlStore:
     end_session = _changing(turns.end_session)
     log_transcript = _changing(turns.log_transcript)
     continue_thread = _changing(threads.continue_thread)
-    end_idle_sessions = _changing(threads.end_idle_sessions)
     log_transcripts = _changing(turns.log_transcripts)
     renew_holder = _writing(holders.renew_holder)
     orphaned_sessions = _reading(turns.load_orphaned_sessions)
@@ -289,6 +290,15 @@ class SqlStore:
     list_sessions = _reading(listing.list_sessions)
     list_turns = _reading(listing.list_turns)
     list_memories = _reading(listing.list_memories)
+
+    async def end_idle_sessions(
+        self, scope: Scope | None, at: datetime, method: str
+    ) -> list[tuple[Scope, int]]:
+        ended: list[tuple[Scope, int]] = []
+        for owner in await self.read(threads.load_idle_scopes, scope, at):
+            end = _counted(threads.end_idle_sessions)
+            ended += [(owner, number) for number in await self.write(end, owner, at, method)]
+        return ended
 
     async def open_session(
         self, scope: Scope, thread: str, at: datetime | None = None
@@ -328,11 +338,16 @@ class SqlStore:
 
     # remembering
 
-    pending = _reading(remembering.load_pending)
+    pending = _reading(pending_sessions.load_pending)
+    due_scopes = _reading(pending_sessions.load_due_scopes)
+    unmarked_scopes = _reading(pending_sessions.load_unmarked_scopes)
+    mark_pending = _changing(pending_sessions.mark_all_pending)
     pending_input = _reading(remembering.load_pending_input)
-    acquire_lease = _writing(remembering.acquire_lease)
-    renew_lease = _writing(remembering.renew_lease)
-    release_lease = _writing(remembering.release_lease)
+    acquire_lease = _writing(leases.acquire_lease)
+    renew_lease = _writing(leases.renew_lease)
+    release_lease = _writing(leases.release_lease)
+    claim_task = _writing(leases.claim_task)
+    now = _reading(leases.load_time)
 
     async def commit_batch(
         self,
@@ -342,7 +357,7 @@ class SqlStore:
         batch: MemoryBatch,
         *,
         embedder: str,
-        holder: str,
+        lease: int,
         at: datetime,
         seen: tuple[int, int] | None = None,
     ) -> list[Memory]:
@@ -355,12 +370,14 @@ class SqlStore:
             method,
             batch,
             embedder=embedder,
-            holder=holder,
+            lease=lease,
             at=at,
             seen=seen,
         )
 
-    record_failure = _changing(remembering.record_failure)
+    record_failure = _changing(pending_sessions.record_failure)
+    retry_sessions = _changing(pending_sessions.retry_sessions)
+    cancel_session = _changing(pending_sessions.cancel_session)
     methods = _reading(method_data.count_memories)
     default_method = _reading(remembering.load_default_method)
     delete_method_data = _changing(method_data.delete_method_data)

@@ -168,29 +168,40 @@ def find_open_session(
     return None if last is not None and _has_paused(session, last, at) else int(session.id)
 
 
-def end_idle_sessions(
-    db: sa.Connection, scope: Scope | None, at: datetime, method: str
-) -> list[tuple[Scope, int]]:
-    """End every session that has paused, at its last turn."""
+def load_idle_scopes(db: sa.Connection, scope: Scope | None, at: datetime) -> list[Scope]:
+    """Return the scopes, or the one, with a session that has paused."""
     check_time(at, "the present")
+    query = _select_idle(scope_key(db, t.session.c.scope, scope), at)
+    rows = load_with_scopes(db, query, t.session.c.scope, scope)
+    return list(dict.fromkeys(owner for owner, _ in rows))
+
+
+def end_idle_sessions(db: sa.Connection, scope: Scope, at: datetime, method: str) -> list[int]:
+    """End every session that has paused, at its last turn."""
+    scope_id = find_scope(db, scope)
+    query = _select_idle(sa.literal(scope_id), at).where(t.session.c.scope == scope_id)
+    idle = db.execute(query).all()
+    for row in idle:
+        _end_session(db, row, row.last, method)
+    return [int(row.id) for row in idle]
+
+
+def _select_idle(scope_id: sa.ColumnElement[int], at: datetime) -> sa.Select[Any]:
+    """Select open sessions that have paused; the index ``session_open`` has what is open."""
     # By number, found in an index: SQLite would read all turns of the scope.
-    same, own = t.turn.alias(), scope_key(db, t.session.c.scope, scope)
-    numbers = sa.select(same.c.id).where(same.c.scope == own, same.c.session == t.session.c.id)
+    same = t.turn.alias()
+    numbers = sa.select(same.c.id).where(same.c.scope == scope_id, same.c.session == t.session.c.id)
     last = (
         sa.select(sa.func.max(t.turn.c.at))
-        .where(t.turn.c.scope == own, t.turn.c.id.in_(numbers.correlate(t.session)))
+        .where(t.turn.c.scope == scope_id, t.turn.c.id.in_(numbers.correlate(t.session)))
         .correlate(t.session)
         .scalar_subquery()
     )
-    query = sa.select(t.session, last.label("last")).where(
+    return sa.select(t.session, last.label("last")).where(
         t.session.c.ended_at.is_(None),
         t.session.c.pause.is_not(None),
         last + t.session.c.pause < micros(at),
     )
-    idle = load_with_scopes(db, query, t.session.c.scope, scope)
-    for _, row in idle:
-        _end_session(db, row, row.last, method)
-    return [(owner, int(row.id)) for owner, row in idle]
 
 
 # what is new

@@ -455,6 +455,9 @@ def load_scopes(db: sa.Connection) -> list[Scope]:
     return sorted(scopes, key=lambda scope: (scope.tenant, scope.agent, scope.user))
 
 
+_PROGRESS = ("remembered_at", "failure", "set_aside")
+
+
 def load_sessions(
     db: sa.Connection,
     scope: Scope,
@@ -497,7 +500,7 @@ def load_sessions(
     query = (
         sa.select(t.session, count.c.turn_count, zone.label("zone"))
         .add_columns(t.scope_state.c.time_zone)
-        .add_columns(t.remembering.c.remembered_at, t.remembering.c.failure)
+        .add_columns(*(t.remembering.c[name] for name in _PROGRESS))
         .outerjoin_from(t.session, count, count.c.session == t.session.c.id)
         .outerjoin(t.remembering, progress)
         .join(t.scope_state, t.scope_state.c.scope == t.session.c.scope)
@@ -525,7 +528,7 @@ def load_orphaned_sessions(
     )
     query = (
         sa.select(t.session, t.scope_state.c.time_zone, count.label("turn_count"))
-        .add_columns(*(sa.null().label(name) for name in ("zone", "remembered_at", "failure")))
+        .add_columns(*(sa.null().label(name) for name in ("zone", *_PROGRESS)))
         .join_from(t.session, t.scope_state, t.scope_state.c.scope == t.session.c.scope)
         .where(t.session.c.ended_at.is_(None), t.session.c.holder != "")
         .order_by(t.session.c.scope, t.session.c.id)
