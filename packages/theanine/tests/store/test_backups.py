@@ -40,9 +40,12 @@ def remember(url: str) -> list[dict[str, object]]:
 
 
 def test_a_dump_is_restored_with_the_same_records(server: Server) -> None:
-    expected = remember(server.create_database("first"))
+    url = server.create_database("first")
+    expected = remember(url)
     dump = server.folder / "data" / "first.dump"
-    server.run("pg_dump", "-Fc", "-f", dump, server.url("first", user="postgres"))
+    # As the owner of the tables, whom row-level security binds.
+    source = f"{url}?options=-c%20theanine.scope%3D*"
+    server.run("pg_dump", "--enable-row-security", "-Fc", "-f", dump, source)
     url = server.create_database("second")
     server.run("pg_restore", "--exit-on-error", "-d", server.url("second", user="postgres"), dump)
     assert export(url) == expected
