@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,14 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 FEAR = "I'm terrified of ships since the storm."
 QUESTION = "Shall we book that cruise on a ship?"
 MAX_LINES = 20
-FOLDER = Path(__file__).parents[2] / "docs" / "examples" / "integrations"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "examples" / "integrations"
 PACKAGES = {
     "with_anthropic": "anthropic",
     "with_claude_agent_sdk": "claude_agent_sdk",
     "with_google_adk": "google.adk",
     "with_langchain": "langchain_openai",
+    "with_langgraph": "langgraph.graph",
     "with_llama_index": "llama_index.core",
     "with_openai_agents": "agents",
     "with_pydantic_ai": "pydantic_ai",
@@ -34,6 +37,21 @@ PACKAGES = {
 
 def test_every_example_is_run() -> None:
     assert {path.stem for path in FOLDER.glob("*.py")} == {*PACKAGES}
+
+
+def test_the_table_has_the_locked_versions() -> None:
+    locks = [ROOT / "requirements" / f"{name}.txt" for name in ("dev", "integrations")]
+    pins = {
+        pin
+        for lock in locks
+        for pin in re.findall(r"^([\w.-]+==[\w.]+)", lock.read_text("utf-8"), re.M)
+    }
+    page = (ROOT / "docs" / "integrations" / "README.md").read_text("utf-8")
+    rows = re.findall(r"^\[[^|]*\| `([\w-]+)` \| ([\w.]+) \|", page, re.M)
+    assert len(rows) == len(PACKAGES)
+    assert [row for row in rows if "==".join(row) not in pins] == [], (
+        "run docs/generate_integrations.py"
+    )
 
 
 @pytest.mark.slow

@@ -1,0 +1,89 @@
+"""Write the table of docs/integrations/README.md from a run of the integrations' tests.
+
+``python docs/generate_integrations.py`` after `make extras`; it takes about a minute.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "integrations" / "README.md"
+TESTS = ROOT / "packages" / "theanine" / "tests" / "integrations"
+HEAD = "Framework | Package | Version | Held to | Tests passed\n--- | --- | --- | --- | ---:"
+FRAMEWORKS = {
+    "langgraph": ("LangGraph", "langgraph-checkpoint", "its `InMemoryStore`, on generated cases"),
+    "langchain": ("LangChain", "langchain", "its agents, with a scripted model"),
+    "openai_agents": (
+        "OpenAI Agents SDK",
+        "openai-agents",
+        "its `SQLiteSession`, on generated cases; its runner",
+    ),
+    "pydantic_ai": ("pydantic-ai", "pydantic-ai-slim", "its agents, with a scripted model"),
+    "anthropic": (
+        "Anthropic's memory tool",
+        "anthropic",
+        "the SDK's tool for a folder of files, on generated cases",
+    ),
+    "llama_index": ("LlamaIndex", "llama-index-core", "its `Memory`"),
+    "google_adk": ("Google ADK", "google-adk", "the contract of `BaseMemoryService`"),
+    "claude_agent_sdk": (
+        "Claude Agent SDK",
+        "claude-agent-sdk",
+        "its conformance suite, 14 contracts",
+    ),
+}
+"""Name, distribution and what the tests compare with, by the name of the module."""
+
+
+def table() -> str:
+    """The table, from the tests that pass now. Raises for a failed or skipped test."""
+    passed = count_passed()
+    rows = [
+        f"[{name}]({module.replace('_', '-')}.md) | `{package}` | {_version(package)} | {held} | "
+        f"{passed[module]}"
+        for module, (name, package, held) in FRAMEWORKS.items()
+    ]
+    return "\n".join([HEAD, *rows])
+
+
+def count_passed() -> dict[str, int]:
+    """The number of tests that pass, by module. Raises for a failed or skipped test."""
+    with TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        files = [str(TESTS / f"test_{module}.py") for module in FRAMEWORKS]
+        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *files]
+        subprocess.run(command, cwd=ROOT, check=True)
+        cases = ElementTree.parse(report).getroot().iter("testcase")
+        modules = [
+            str(case.get("classname")).rpartition("test_")[2] for case in cases if not [*case]
+        ]
+    missing = [module for module in FRAMEWORKS if module not in modules]
+    if missing:
+        raise SystemExit(f"no test of {', '.join(missing)} was run: make extras installs them")
+    return {module: modules.count(module) for module in FRAMEWORKS}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        raise SystemExit(f"{package} is not installed: make extras installs it") from None
+
+
+def main() -> None:
+    """Write the table between the comments of the page."""
+    old = PAGE.read_text("utf-8")
+    pattern = re.compile(r"(<!-- tests -->\n).*?(<!-- /tests -->)", re.S)
+    text = table()
+    PAGE.write_text(pattern.sub(lambda m: f"{m[1]}\n{text}\n\n{m[2]}", old), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
