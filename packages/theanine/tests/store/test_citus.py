@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
+import sqlalchemy as sa
+from sqlalchemy import event
 
 import theanine
 from support import citus
 from support.running import Terminal
+from theanine.store.postgres import PostgresStore
 from theanine.store.sql.distribution import TABLES
+from theanine.types import Scope, Utterance
 
 pytestmark = [pytest.mark.skipif(bool(citus.MISSING), reason=citus.MISSING), pytest.mark.slow]
 
@@ -27,10 +36,9 @@ def test_a_store_in_use_is_distributed_once(url: str, run: Terminal) -> None:
         ana.add("I'm terrified of ships since the storm.")
         ben.add("I moved to Ljubljana.")
         before = list(client.export())
-        first = run.bare("db", "distribute", "--shards", "4", "--store", url).out.splitlines()
-        assert sorted(first[:-1]) == sorted(f"{name}: distributed" for name in TABLES)
+        first = run.bare("db", "distribute", "--shards", "4", "--store", url).out
         summary = f"{len(TABLES)} tables by user, each in 4 shards over 2 workers"
-        assert first[-1] == f"Distributed now: {summary}"
+        assert first == f"Distributed {len(TABLES)} tables: {summary}\n"
         assert list(client.export()) == before
         assert "terrified" in ana.recall("Shall we book that cruise on a ship?").text
         ana.add("I like tea.")
@@ -41,3 +49,80 @@ def test_a_store_in_use_is_distributed_once(url: str, run: Terminal) -> None:
             assert db.execute(f"SELECT pg_relation_size('\"{name}\"')".encode()).fetchone() == (0,)
     checked = run.bare("doctor", "--no-ask", "--store", url).out
     assert summary in checked
+
+
+@contextmanager
+def recorded() -> Generator[dict[str, Any]]:
+    """Record each statement that is executed meanwhile, with the parameters of its first use."""
+    statements: dict[str, Any] = {}
+
+    def record(_db: Any, _cursor: Any, statement: str, params: Any, _: Any, many: bool) -> None:
+        statements.setdefault(statement, params[0] if many else params)
+
+    event.listen(sa.Engine, "before_cursor_execute", record)
+    try:
+        yield statements
+    finally:
+        event.remove(sa.Engine, "before_cursor_execute", record)
+
+
+def test_a_users_statements_run_on_one_shard(tmp_path: Path) -> None:
+    url = citus.database_url(tmp_path)
+    with theanine.open(url) as client:
+        ana = client.user("ana")
+        ana.add("I moved to Ljubljana.")
+        at = datetime(2024, 3, 1, tzinfo=UTC)
+        turns = [theanine.Utterance(text="I keep bees.", speaker="Ana", at=at)]
+        transcript = theanine.Transcript(key="bees", turns=turns, at=at)
+        with recorded() as statements:
+            with ana.session("thread") as live:
+                live.hear("I'm terrified of ships since the storm.", id="1")
+                live.hear("I like tea.", id="2")
+            ana.add("I sold my boat.")
+            ana.log(theanine.History(name="ana", transcripts=[transcript]))
+            ana.remember()
+            assert "terrified" in ana.recall("Shall we book that cruise on a ship?").text
+            for read in (ana.pending, ana.costs, ana.sessions, ana.turns):
+                read()
+            first, second, *_ = ana.memories()
+            ana.correct(first.id, "I moved to Maribor.")
+            ana.pin(second.id)
+            ana.set_time_zone("Europe/Ljubljana")
+            ana.set_retention(timedelta(days=36_500))
+            ana.expire()
+            ana.rebuild()
+            list(ana.export())
+            ana.forget(turn=ana.turns()[0].id)
+            ana.forget_all()
+    shards = re.compile(r"Task Count: (\d+)")
+    tables = re.compile(r" on (\w+)")
+    seen: set[str] = set()
+    with psycopg.connect(url) as db:
+        for statement, params in statements.items():
+            if not statement.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")):
+                continue
+            rows = psycopg.ClientCursor(db).execute(f"EXPLAIN {statement}".encode(), params or None)
+            plan = "\n".join(row[0] for row in rows)
+            assert set(shards.findall(plan)) <= {"1"}, f"{statement}\n{plan}"
+            if "Custom Scan (Citus" in plan:
+                seen |= {name for name in TABLES if re.search(rf'\b"?{name}"?\b', statement)}
+            else:
+                assert not set(tables.findall(plan)) & set(TABLES), f"{statement}\n{plan}"
+    assert seen >= {*TABLES} - {"given", "origin", "link", "reservation"}, {*TABLES} - seen
+
+
+@pytest.mark.anyio
+async def test_distributed_tables_are_migrated(tmp_path: Path) -> None:
+    url = citus.database_url(tmp_path)
+    scope, at = Scope("ana"), datetime(2024, 3, 1, tzinfo=UTC)
+    store = PostgresStore(url)
+    await store.open()
+    session = await store.start_session(scope, at)
+    await store.append_turns(scope, session, [Utterance(text="I sail.", speaker="Ana", at=at)])
+    await store.downgrade("0015")
+    await store.close()
+    await store.open()  # and migrates it again
+    assert [turn.text for turn in await store.turns(scope)] == ["I sail."]
+    distribution = await store.distribution()
+    await store.close()
+    assert distribution is not None and not distribution.missing

@@ -10,6 +10,7 @@ import typer
 
 from theanine.cli.options import StoreOption, YesOption, default_store
 from theanine.cli.output import confirm
+from theanine.cli.text import pluralize
 from theanine.errors import NotFound, UserError
 from theanine.store import open_store, store_file
 from theanine.store.postgres import PostgresStore
@@ -63,9 +64,10 @@ def distribute(
 ) -> None:
     """Distribute a PostgreSQL store over a Citus cluster.
 
-    Each user's data goes to one of the workers. The store may be in use: writers wait while small
-    tables are copied, and for moments for each large one. If it is interrupted, run it again.
-    Connect without PgBouncer, as a superuser or a role with BYPASSRLS, unless the store is empty.
+    Each user's data goes to one of the workers. The store may be in use: others can read, and
+    writers wait, up to 30 seconds, before they are told to try again. Nothing is changed if it is
+    interrupted. Connect without PgBouncer, and unless the store is empty, as a superuser or a role
+    with BYPASSRLS.
 
     \b
     theanine db distribute --store postgresql://postgres@coordinator/theanine
@@ -79,18 +81,12 @@ async def _distribute(location: str, shards: int | None) -> None:
         raise UserError(f"{location} is no PostgreSQL database, so it can't be distributed")
     await postgres.open()
     try:
-        done: list[str] = []
-
-        def on_table(name: str) -> None:
-            done.append(name)
-            print(f"{name}: distributed", flush=True)
-
-        await postgres.distribute(shards=shards, on_table=on_table)
+        done = await postgres.distribute(shards)
         distribution = await postgres.distribution()
     finally:
         await postgres.close()
     if distribution is not None:
-        begin = "Distributed now" if done else "Already distributed"
+        begin = f"Distributed {pluralize(len(done), 'tables')}" if done else "Already distributed"
         print(f"{begin}: {distribution}")
 
 

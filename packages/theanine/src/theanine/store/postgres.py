@@ -26,10 +26,9 @@ from theanine.store.sql import schema as t
 from theanine.store.sql import sidecars, upgrade, walls
 from theanine.store.sql.changes import Change, is_stored, trace_change
 from theanine.store.sql.distribution import (
-    COPY_ONLINE_FROM,
     Distribution,
     distribute,
-    distribute_small,
+    distribute_missing,
     load_distribution,
     prepare_migration,
     vacuum_shards,
@@ -134,7 +133,7 @@ class PostgresStore(SqlStore):
         distributed = upgrade.load_revision(db) != upgrade.HEAD and prepare_migration(db)
         upgrade.migrate(db, self.location)
         if distributed:
-            distribute_small(db)  # a table that is new
+            distribute_missing(db)  # a table that is new
 
     # transactions
 
@@ -257,43 +256,23 @@ class PostgresStore(SqlStore):
         """Return how the tables are distributed; None where the Citus extension is missing."""
         return await self.read(load_distribution)
 
-    async def distribute(
-        self,
-        *,
-        shards: int | None = None,
-        online_from: int = COPY_ONLINE_FROM,
-        on_table: Callable[[str], None] = lambda name: None,
-    ) -> None:
-        """Distribute the tables by scope over the workers of a Citus cluster, while in use.
+    async def distribute(self, shards: int | None = None) -> list[str]:
+        """Distribute the tables by scope over the workers of a Citus cluster; return their names.
 
-        Tables that are distributed already stay as they are, so an interrupted call can be
-        repeated. Others read and write meanwhile: they wait while small tables are copied, and for
-        moments at the end of each large one.
+        Tables that are distributed already stay as they are. Others can read meanwhile. Writers
+        wait, and are refused after 30 seconds with ``StoreUnavailable``.
 
         Args:
             shards: number of parts of each table, if none is distributed yet; None: as the server
                 says.
-            online_from: size in bytes from which a table counts as large.
-            on_table: called with the name of each table that has been distributed.
 
         Raises:
             UserError: without the extension, or if the role can't see all rows.
             StoreUnavailable: a worker can't be reached, or another process distributes.
         """
         engine = self.engine
-        await self._finish(
-            lambda: distribute(
-                engine,
-                self.location,
-                partial(self._write_transaction, engine),
-                shards=shards,
-                online_from=online_from,
-                on_table=on_table,
-            )
-        )
-
-    async def find_bypass(self) -> str:
-        return await self.read(walls.find_bypass)
+        writers = partial(self._write_transaction, engine)
+        return await self._finish(lambda: distribute(engine, self.location, writers, shards))
 
     # erasing
 

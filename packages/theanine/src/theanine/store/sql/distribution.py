@@ -1,7 +1,7 @@
 """Distributing the tables of a PostgreSQL store by scope over the workers of a Citus cluster.
 
-Large tables are copied while they are in use; the rest follow in one transaction, for which writers
-wait. Whatever was interrupted is continued by the next call.
+All are distributed in one transaction, for which writers wait: statements that join distributed
+tables with others would fail in between.
 """
 
 from __future__ import annotations
@@ -20,9 +20,6 @@ from theanine.store.sql import schema as t
 
 TABLES = tuple(table.name for table in t.metadata.sorted_tables if "scope" in table.c)
 """The tables that are distributed by their column ``scope``; the others stay on the coordinator."""
-
-COPY_ONLINE_FROM = 16 * 2**20
-"""Size in bytes from which a table is copied while it is written to, which takes seconds longer."""
 
 _LOCK = 0x6369747573  # of whoever distributes
 _LOCK_TIMEOUT = 2_000  # milliseconds: who waits for a reader keeps other readers waiting
@@ -109,11 +106,8 @@ def distribute(
     engine: sa.Engine,
     location: str,
     exclude_writers: Callable[[], AbstractContextManager[sa.Connection]],
-    *,
     shards: int | None,
-    online_from: int,
-    on_table: Callable[[str], None],
-) -> None:
+) -> list[str]:
     """Distribute what isn't distributed yet; see ``PostgresStore.distribute``.
 
     ``exclude_writers`` begins a transaction in which no other one writes.
@@ -128,34 +122,25 @@ def distribute(
         missing = [name for name in TABLES if name not in distributed]
         if any(_size_in_bytes(db, name) for name in missing):
             _require_sight(db, location)
-        large = [name for name in missing if _size_in_bytes(db, name) >= online_from]
-        if large:
-            _require_logical(db, location)
-        colocated = next(iter(distributed), None)
-        for name in large:
-            _create(db, name, colocated, shards, "create_distributed_table_concurrently")
-            colocated = colocated or name
-            on_table(name)
-        if len(large) < len(missing):
+        if missing:
             with exclude_writers() as transaction:
-                small = distribute_small(transaction, shards)
-            for name in small:
-                on_table(name)
+                distribute_missing(transaction, shards)
         _erase_copies(db, location)
-
-
-def distribute_small(db: sa.Connection, shards: int | None = None) -> list[str]:
-    """Distribute what isn't distributed yet in the caller's transaction; return the names.
-
-    The caller excludes writers. Readers can go on.
-    """
-    distributed = _count_shards(db)
-    colocated = next(iter(distributed), None)
-    missing = [name for name in TABLES if name not in distributed]
-    for name in missing:
-        _create(db, name, colocated, shards, "create_distributed_table")
-        colocated = colocated or name
     return missing
+
+
+def distribute_missing(db: sa.Connection, shards: int | None = None) -> None:
+    """Distribute what isn't distributed yet in the caller's transaction, which excludes writers."""
+    distributed = _count_shards(db)
+    colocated = next(iter(distributed), "none")
+    for name in TABLES:
+        if name in distributed:
+            continue
+        options = f"colocate_with => '{colocated}'"
+        if colocated == "none":
+            options += f", shard_count => {shards}" if shards else ""
+            colocated = name
+        db.exec_driver_sql(f"SELECT create_distributed_table('\"{name}\"', 'scope', {options})")
 
 
 def prepare_migration(db: sa.Connection) -> bool:
@@ -215,26 +200,9 @@ def _require_sight(db: sa.Connection, location: str) -> None:
         )
 
 
-def _require_logical(db: sa.Connection, location: str) -> None:
-    if (level := db.exec_driver_sql("SHOW wal_level").scalar_one()) != "logical":
-        raise UserError(
-            f"{location}: large tables are copied by logical replication, but wal_level is "
-            f"{level}; set wal_level = logical on every server and restart it"
-        )
-
-
 def _size_in_bytes(db: sa.Connection, name: str) -> int:
     """Return the size of a table's rows on this server, without what doesn't fit into a page."""
     return int(db.exec_driver_sql(f"SELECT pg_relation_size('\"{name}\"')").scalar_one())
-
-
-def _create(
-    db: sa.Connection, name: str, colocated: str | None, shards: int | None, function: str
-) -> None:
-    options = f"colocate_with => '{colocated or 'none'}'"
-    if colocated is None and shards is not None:
-        options += f", shard_count => {shards}"
-    db.exec_driver_sql(f"SELECT {function}('\"{name}\"', 'scope', {options})")
 
 
 def _erase_copies(db: sa.Connection, location: str) -> None:
