@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 
 from theanine.client import AsyncClient
 from theanine.clock import Clock, micros, moment
-from theanine.errors import NotFound, TheanineError
+from theanine.errors import DamagedData, NotFound, TheanineError
 from theanine.remembering.remember import RememberReport
 from theanine.server.problems import Refused
 from theanine.store.sql import schema as t
@@ -302,7 +302,7 @@ class OperationRunner:
                     await self._work(taken, counts, details)
                     failures = counts["failures"]
                     state = "failed" if failures else "succeeded"
-                    error = f"{failures} sessions failed" if failures else ""
+                    error = f"{failures} sessions or users failed" if failures else ""
                 except TheanineError as failure:
                     state, error = "failed", str(failure)
                 group.cancel_scope.cancel()
@@ -326,23 +326,32 @@ class OperationRunner:
     async def _work(self, taken: Taken, counts: Counter[str], details: list[Any]) -> None:
         operation = taken.operation
         for scope in await self._store.read(_load_scopes, taken):
-            memory = self._client.user(scope.user, agent=scope.agent, tenant=scope.tenant)
-            if operation.kind == "remember":
-                reports = await memory.remember(progress=self._count)
-            elif operation.kind == "rebuild":
-                rebuilt = await memory.rebuild(progress=self._count, **operation.options)
-                reports = list(rebuilt.reports)
-                counts.update({f"replaced {name}": n for name, n in rebuilt.replaced.items()})
-            else:
-                for receipt in await memory.expire():
-                    counts.update(turns=receipt.turns, memories=receipt.memories)
-                    details.append(receipt)
-                    self._done += 1
-                continue
-            for report in reports:
-                counts.update(sessions=1, memories=report.memories, links=report.links)
-                counts["failures"] += report.failure is not None
-                details.append(report)
+            try:
+                await self._work_on(scope, operation, counts, details)
+            except DamagedData as error:  # the others are sound
+                counts["failures"] += 1
+                _log.error("operations: %s: %s", scope, error)
+
+    async def _work_on(
+        self, scope: Scope, operation: Operation, counts: Counter[str], details: list[Any]
+    ) -> None:
+        memory = self._client.user(scope.user, agent=scope.agent, tenant=scope.tenant)
+        if operation.kind == "expire":
+            for receipt in await memory.expire():
+                counts.update(turns=receipt.turns, memories=receipt.memories)
+                details.append(receipt)
+                self._done += 1
+            return
+        if operation.kind == "remember":
+            reports = await memory.remember(progress=self._count)
+        else:
+            rebuilt = await memory.rebuild(progress=self._count, **operation.options)
+            reports = list(rebuilt.reports)
+            counts.update({f"replaced {name}": n for name, n in rebuilt.replaced.items()})
+        for report in reports:
+            counts.update(sessions=1, memories=report.memories, links=report.links)
+            counts["failures"] += report.failure is not None
+            details.append(report)
 
     def _count(self, report: object) -> None:
         self._done += 1

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
+import anyio
 import anyio.to_thread
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
@@ -79,16 +80,9 @@ async def import_(
     if format is not None and format not in FORMATS:
         raise Refused(422, "bad_input", f"there is no format {format!r}; see docs/formats.md")
     state: ServerState = request.app.state.server
-    with NamedTemporaryFile(prefix="theanine-import-") as file:
-        size = 0
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > state.options.max_import:
-                most = state.options.max_import
-                raise Refused(413, "body_too_large", f"the file is larger than {most:,} bytes")
-            await anyio.to_thread.run_sync(file.write, chunk)
-        file.flush()
-        path = Path(file.name)
+    with TemporaryDirectory(prefix="theanine-import-") as folder:
+        path = Path(folder) / "upload"
+        await _receive(request, path, state.options.max_import)
         try:
             if format is None and await anyio.to_thread.run_sync(is_store_export, path):
                 return await _restore(state, memory.scope, path, partial=partial)
@@ -96,8 +90,19 @@ async def import_(
             if state.options.client.remembering != "later":
                 memory.start_remembering()
             return imported
-        except BadInput as error:  # its place names a file of this machine
-            raise BadInput(str(error).replace(f"{path}: ", "").replace(str(path), "file")) from None
+        except BadInput as error:  # it names a file of this machine
+            raise BadInput(str(error).replace(f"{folder}/", "")) from None
+
+
+async def _receive(request: Request, path: Path, most: int) -> None:
+    """Write the body of a request to a file. Answers 413 above a size."""
+    size = 0
+    async with await anyio.open_file(path, "wb") as file:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > most:
+                raise Refused(413, "body_too_large", f"the file is larger than {most:,} bytes")
+            await file.write(chunk)
 
 
 @router.post("/histories", status_code=201, responses=responses(409))
