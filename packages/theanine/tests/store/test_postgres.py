@@ -10,9 +10,11 @@ from time import sleep
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from sqlalchemy import make_url
 
 import theanine
+from support import debian_postgres
 from support.postgres import MISSING, database_url
 from support.running import Terminal
 from theanine.errors import NotAStore, SettingsError, StoreError, StoreUnavailable
@@ -172,6 +174,47 @@ def test_no_transaction_is_open_while_a_model_is_asked(url: str) -> None:
             assert session.reply().text
     assert 0 < asked < len(open_transactions)
     assert set(open_transactions) == {0}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("state", "tries"),
+    [("40001", 2), ("40P01", 2), ("57P01", 2), ("08006", 2), ("57014", 1), ("42501", 1)],
+)
+async def test_what_passes_is_repeated(url: str, state: str, tries: int) -> None:
+    """The server refuses a write once, after a first statement of it."""
+    calls = 0
+
+    def work(db: sa.Connection) -> str:
+        nonlocal calls
+        calls += 1
+        db.execute(sa.text("INSERT INTO setting VALUES ('written', 'once')"))
+        if calls == 1:
+            refuse = f"DO $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '{state}'; END $$"
+            db.exec_driver_sql(refuse)
+        return "done"
+
+    store = PostgresStore(url)
+    await store.open()
+    try:
+        if tries == 1:
+            with pytest.raises(StoreError, match="refused"):
+                await store.write(work)
+        else:
+            assert await store.write(work) == "done"
+        assert calls == tries
+    finally:
+        await store.close()
+
+
+@pytest.mark.skipif(bool(debian_postgres.MISSING), reason=debian_postgres.MISSING)
+def test_options_that_a_pooler_refuses_are_named(tmp_path: Path) -> None:
+    url = debian_postgres.pooled_url(tmp_path)
+    with (
+        pytest.raises(StoreError, match="PgBouncer takes no `options`"),
+        theanine.open(f"{url}?options=-c%20work_mem%3D8MB"),
+    ):
+        pass
 
 
 def test_doctor_describes_the_server(client: theanine.Client, url: str, run: Terminal) -> None:
