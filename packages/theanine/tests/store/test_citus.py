@@ -6,7 +6,9 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import psycopg
@@ -126,3 +128,49 @@ async def test_distributed_tables_are_migrated(tmp_path: Path) -> None:
     distribution = await store.distribution()
     await store.close()
     assert distribution is not None and not distribution.missing
+
+
+def test_writers_go_on_while_a_store_is_distributed(url: str, run: Terminal) -> None:
+    stop, stored = Event(), list[str]()
+
+    def write() -> None:
+        with theanine.open(url) as client:
+            live = client.user("ana").session("thread")
+            for number in count():
+                live.hear(f"Turn {number}.", id=str(number))
+                stored.append(str(number))
+                if stop.is_set():
+                    return
+
+    thread = Thread(target=write)
+    thread.start()
+    try:
+        while not stored:
+            assert thread.is_alive()
+            stop.wait(0.05)
+        run.bare("db", "distribute", "--shards", "4", "--store", url)
+        before = len(stored)
+        while len(stored) < before + 5:
+            assert thread.is_alive()
+            stop.wait(0.05)
+    finally:
+        stop.set()
+        thread.join()
+    with theanine.open(url) as client:
+        assert [turn.key for turn in client.user("ana").turns()] == stored
+
+
+def test_a_role_that_would_copy_no_rows_is_refused(url: str, run: Terminal) -> None:
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("CREATE ROLE owner LOGIN; GRANT ALL ON SCHEMA public TO owner")
+    owned = url.replace("postgres@", "owner@")
+    try:
+        with theanine.open(owned) as client:
+            client.user("ana").add("I moved to Ljubljana.")
+            ran = run.bare("db", "distribute", "--store", owned, fine=False)
+            assert ran.code == 2 and "row-level security hides rows from this role" in ran.err
+            run.bare("db", "distribute", "--shards", "4", "--store", url)
+            assert [turn.text for turn in client.user("ana").turns()] == ["I moved to Ljubljana."]
+    finally:
+        with psycopg.connect(url, autocommit=True) as db:
+            db.execute("DROP OWNED BY owner; DROP ROLE owner")

@@ -238,3 +238,11 @@ def test_doctor_names_a_server_that_takes_no_writes(
     ran = run.bare("doctor", "--no-ask", "--store", url, fine=False)
     assert ran.code == 1
     assert "It takes no writes: name the primary" in ran.out
+
+
+def test_a_store_without_citus_is_not_distributed(url: str, run: Terminal) -> None:
+    ran = run.bare("db", "distribute", "--store", url, fine=False)
+    assert ran.code == 2 and "has no Citus extension; run CREATE EXTENSION citus" in ran.err
+    assert "one server without the Citus extension" in run.bare("doctor", "--store", url).out
+    ran = run("db", "distribute", fine=False)
+    assert ran.code == 2 and "is no PostgreSQL database" in ran.err
