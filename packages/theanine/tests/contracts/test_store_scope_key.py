@@ -10,7 +10,7 @@ import inspect
 from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -157,9 +157,9 @@ def _without_time(statement: Any) -> Any:
     def replace(element: Any, **_: Any) -> Any:
         return sa.literal(0) if isinstance(element, DatabaseTime) else None
 
-    timed = any(isinstance(element, DatabaseTime) for element in iterate(statement))
-    result: Any = replacement_traverse(statement, {}, replace) if timed else statement
-    return result
+    if any(isinstance(element, DatabaseTime) for element in iterate(statement)):
+        return cast("Any", replacement_traverse(statement, {}, replace))
+    return statement
 
 
 def is_scan(statement: Any) -> bool:
