@@ -82,10 +82,11 @@ def serve(
         bool, typer.Option("--dev", help="Ask for no key; only this machine may connect.")
     ] = False,
 ) -> None:
-    """Serve memory over HTTP: the API, described at /openapi.json, and the memory proxy.
+    """Serve memory over HTTP to applications.
 
-    A client of OpenAI or Anthropic whose base URL is the service's talks with its provider through
-    the proxy, which recalls and logs for the user in the header Theanine-User.
+    The API is described at /openapi.json. It includes a memory proxy: a client of OpenAI or
+    Anthropic whose base URL is the service's talks with its provider through it, and it recalls and
+    logs for the user in the header Theanine-User.
 
     \b
     theanine keys create --name app
