@@ -20,7 +20,7 @@ from theanine.client.sync import ReplyStream
 from theanine.client.user import AsyncUserMemory
 from theanine.llm.settings import Structured
 from theanine.methods.base import ReplyPrompt
-from theanine.store.values import CostLine, Pending
+from theanine.store.values import CostLine, Pending, PendingState
 from theanine.types import MarkKind, MessageFormat, Role
 
 HEAD = """# The Python API
@@ -33,9 +33,9 @@ Everything that an application needs is in `theanine`. [Getting started](getting
 ASYNC = """### In asynchronous code
 
 `theanine.aopen(…)` takes the options of `open` and returns an `AsyncClient`, to be entered with
-`async with`. Its handles are `AsyncUserMemory` and `AsyncLiveSession`. All have the methods above,
-as coroutines, except `user`, `session` and `start_remembering`, which return at once; `export()`
-and `reply(stream=True)`, an `AsyncReplyStream`, are read with `async for`.
+`async with`. Its handles are `AsyncUserMemory`, `AsyncLiveSession` and `AsyncWorker`. All have the
+methods above, as coroutines, except `user`, `session`, `worker`, `stop` and `start_remembering`,
+which return at once; `export()` and `reply(stream=True)`, an `AsyncReplyStream`, are read with `async for`.
 """
 SECTIONS: Mapping[str, Sequence[Any]] = {
     "Opening a store": [
@@ -50,6 +50,7 @@ SECTIONS: Mapping[str, Sequence[Any]] = {
         theanine.UserMemory,
         theanine.LiveSession,
         theanine.Remembering,
+        theanine.Worker,
         ReplyStream,
     ],
     "What a recall returns": [theanine.Recollection, theanine.Part, theanine.Reply],
@@ -93,11 +94,13 @@ CHOICES = {
     "ReplyPrompt": ReplyPrompt,
     "RememberWhen": RememberWhen,
     "MarkKind": MarkKind,
+    "PendingState": PendingState,
     "Structured": Structured,
 }
 DOCUMENTED_BY: Mapping[type, tuple[type, ...]] = {
     theanine.UserMemory: (AsyncUserMemory, RecordOperations),
     theanine.LiveSession: (AsyncLiveSession,),
+    theanine.Worker: (theanine.AsyncWorker,),
 }
 """The classes that describe a synchronous one and its methods."""
 INTERNAL = {"portal", "completed"}
