@@ -35,7 +35,8 @@ ASYNC = """### In asynchronous code
 `theanine.aopen(…)` takes the options of `open` and returns an `AsyncClient`, to be entered with
 `async with`. Its handles are `AsyncUserMemory`, `AsyncLiveSession` and `AsyncWorker`. All have the
 methods above, as coroutines, except `user`, `session`, `worker`, `stop` and `start_remembering`,
-which return at once; `export()` and `reply(stream=True)`, an `AsyncReplyStream`, are read with `async for`.
+which return at once; `export()` and `reply(stream=True)`, an `AsyncReplyStream`, are read with
+`async for`.
 """
 SECTIONS: Mapping[str, Sequence[Any]] = {
     "Opening a store": [

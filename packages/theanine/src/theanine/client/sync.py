@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Itera
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import partial, wraps
-from inspect import signature
+from inspect import isawaitable, signature
 from threading import Event
-from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack, overload
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack, cast, overload
 from weakref import finalize
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -67,7 +67,8 @@ def _result(portal: BlockingPortal, call: Callable[[], Awaitable[R]]) -> R:
 
     async def run() -> R:
         try:
-            return await call()
+            result = call()
+            return await result if isawaitable(result) else cast("R", result)  # or a stream
         finally:
             ended.set()
 
