@@ -26,6 +26,11 @@ FRAMEWORKS = {
         "its `SQLiteSession`, on generated cases; its runner",
     ),
     "pydantic_ai": ("pydantic-ai", "pydantic-ai-slim", "its agents, with a scripted model"),
+    "pydantic_ai_harness": (
+        "pydantic-ai-harness",
+        "pydantic-ai-harness",
+        "its `InMemoryStore`, on generated cases; its `Memory`",
+    ),
     "anthropic": (
         "Anthropic's memory tool",
         "anthropic",
@@ -46,8 +51,7 @@ def table() -> str:
     """The table, from the tests that pass now. Raises for a failed or skipped test."""
     passed = count_passed()
     rows = [
-        f"[{name}]({module.replace('_', '-')}.md) | `{package}` | {_version(package)} | {held} | "
-        f"{passed[module]}"
+        f"[{name}]({_page(module)}) | `{package}` | {_version(package)} | {held} | {passed[module]}"
         for module, (name, package, held) in FRAMEWORKS.items()
     ]
     return "\n".join([HEAD, *rows])
@@ -68,6 +72,10 @@ def count_passed() -> dict[str, int]:
     if missing:
         raise SystemExit(f"no test of {', '.join(missing)} was run: make extras installs them")
     return {module: modules.count(module) for module in FRAMEWORKS}
+
+
+def _page(module: str) -> str:
+    return f"{module.removesuffix('_harness').replace('_', '-')}.md"
 
 
 def _version(package: str) -> str:

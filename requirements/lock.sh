@@ -15,9 +15,10 @@ compile() {
 }
 # Torch, and what needs it or holds others back (fastembed keeps to an older hub client), stay out,
 # and so do the frameworks of the integrations.
-frameworks='anthropic claude-agent-sdk google-adk langchain langgraph llama-index openai-agents pydantic-ai'
+frameworks='anthropic claude-agent-sdk google-adk langchain langgraph llama-index openai-agents pydantic-ai pydantic-ai-harness'
 printf '%s\n' theanine bert-score fastembed mauve-text sentence-transformers torch transformers \
-    anthropic claude-agent-sdk google-adk langchain langgraph llama-index-core openai-agents >build/apart.txt
+    anthropic claude-agent-sdk google-adk langchain langgraph llama-index-core openai-agents \
+    pydantic-ai-harness >build/apart.txt
 core=packages/theanine/pyproject.toml
 bench=packages/theanine-bench/pyproject.toml
 # Its two packages come from this checkout; llm and llama-cpp-python see pyproject.toml, small-model.

@@ -48,7 +48,7 @@ def test_the_table_has_the_locked_versions() -> None:
     }
     page = (ROOT / "docs" / "integrations" / "README.md").read_text("utf-8")
     rows = re.findall(r"^\[[^|]*\| `([\w-]+)` \| ([\w.]+) \|", page, re.M)
-    assert len(rows) == len(PACKAGES)
+    assert len(rows) == len(PACKAGES) + 1  # the harness has no example of its own
     assert [row for row in rows if "==".join(row) not in pins] == [], (
         "run docs/generate_integrations.py"
     )

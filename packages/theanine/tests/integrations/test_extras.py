@@ -15,6 +15,7 @@ MODULES = {
     "llama_index": "llama-index",
     "openai_agents": "openai-agents",
     "pydantic_ai": "pydantic-ai",
+    "pydantic_ai_harness": "pydantic-ai-harness",
 }
 PACKAGES = [
     "agents",
@@ -25,6 +26,7 @@ PACKAGES = [
     "langgraph",
     "llama_index",
     "pydantic_ai",
+    "pydantic_ai_harness",
 ]
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from theanine.errors import NotFound, TheanineError
 from theanine.integrations.handles import Call, UserHandle
 from theanine.integrations.words import new_lines
-from theanine.types import Turn
+from theanine.types import Metadata, Scalar, Turn
 
 _LAST = chr(0x10FFFF)
 """Follows all other characters, so that it ends the range of strings with a prefix."""
@@ -29,14 +30,14 @@ class StoredFile:
         versions: numbers of the turns that it was written by, the newest last.
         size: bytes of its text in UTF-8.
         text: its text; empty in a list of files.
-        operation: the id of the operation that wrote it last; empty for none.
+        metadata: what its newest version was written with.
     """
 
     path: str
     versions: tuple[int, ...]
     size: int
     text: str = ""
-    operation: str = ""
+    metadata: Metadata = field(default_factory=dict[str, Scalar])
 
 
 class Files:
@@ -67,9 +68,14 @@ class Files:
         return _stored_file(path, turns) if turns else None
 
     async def write(
-        self, path: str, text: str, before: StoredFile | None, call: Call, operation: str = ""
+        self,
+        path: str,
+        text: str,
+        before: StoredFile | None,
+        call: Call,
+        metadata: Metadata = MappingProxyType({}),
     ) -> int:
-        """Write a file, and return the number of its version.
+        """Write a file, with metadata of its version, and return the number of that.
 
         Raises FileConflict unless the file is as it was ``before`` (None for a new one).
         """
@@ -82,13 +88,9 @@ class Files:
             message = {"role": "tool", "content": "[edited a file]", "value": text}
         # Two changes of one version have one id, so that only one of them is logged.
         message["id"] = f"after {before.versions[-1] if before else 0}"
-        metadata = {self._folder: path, "size": len(text.encode("utf-8", "surrogatepass"))}
-        report = await call(
-            self._user.add,
-            message,
-            session=self._thread(path),
-            metadata=metadata | ({"operation": operation} if operation else {}),
-        )
+        own = {self._folder: path, "size": len(text.encode("utf-8", "surrogatepass"))}
+        thread = self._thread(path)
+        report = await call(self._user.add, message, session=thread, metadata={**metadata, **own})
         if not report.turns:
             raise FileConflict(f"{path} was changed meanwhile; read it again")
         return report.turns[0].id
@@ -110,5 +112,5 @@ def _stored_file(path: str, turns: list[Turn]) -> StoredFile:
         versions=tuple(turn.id for turn in turns),
         size=int(str(last.metadata["size"])),
         text=str(last.content[0]["value"]) if last.content else "",
-        operation=str(last.metadata.get("operation", "")),
+        metadata=last.metadata,
     )
