@@ -165,6 +165,19 @@ def test_the_user_is_found_for_each_run(tmp_path: Path) -> None:
         assert [turn.text for turn in client.user("bo").turns()] == ["I'm Bo.", "Hi Bo."]
 
 
+def test_an_agent_goes_on_when_the_client_is_opened_again(tmp_path: Path) -> None:
+    model = ScriptedModel(replies=["Hi.", "Take the train."])
+    users: list[theanine.UserMemory] = []
+    memory = TheanineMiddleware(lambda _: users[-1], strict=True)
+    agent = create_agent(model, middleware=[memory])
+    for words in (FEAR, QUESTION):
+        with theanine.open(tmp_path / "memory.db") as client:
+            users.append(client.user("ana"))
+            agent.invoke(ask(words))
+            heard = len(users[-1].turns())
+    assert heard == 4 and "terrified" in str(model.seen[1][-1].content)
+
+
 def test_an_agent_goes_on_without_memory_unless_it_is_strict(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

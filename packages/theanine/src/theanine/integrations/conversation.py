@@ -30,10 +30,15 @@ class Conversation:
     """
 
     def __init__(self, user: UserHandle, key: str, options: RecallArguments, strict: bool) -> None:
-        self._user, self._live = user, user.session(key)
+        self._key = key
+        self.use(user)
         self._options, self._strict = options, strict
         self._asked: Hashable = None
         self._recollection: Recollection | None = None
+
+    def use(self, user: UserHandle) -> None:
+        """Go on with another handle of the user, such as of a client that was opened later."""
+        self._user, self._live = user, user.session(self._key)
 
     async def record(self, messages: Sequence[Message], call: Call) -> None:
         """Log what is new of the messages so far; what is logged already stays as it is."""
@@ -91,6 +96,7 @@ class Conversations:
             if len(self._known) > CAPACITY:
                 self._known.popitem(last=False)
         self._known.move_to_end(place)
+        self._known[place].use(user)
         return self._known[place]
 
 
