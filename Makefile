@@ -76,7 +76,7 @@ scale: $(DEV) ## Measure one scope of up to 300,000 memories
 	$(BIN)/python benchmarks/scale.py
 
 drill: $(DEV) ## Kill a worker of a Citus cluster and rebalance it while users talk (THEANINE_CITUS)
-	$(BIN)/python -m pytest -s packages/theanine/tests/store/test_citus_drill.py
+	THEANINE_DRILL=1 $(BIN)/python -m pytest -s packages/theanine/tests/store/test_citus_drill.py
 
 crash: $(DEV) ## Kill the process 410 times; nothing may be lost, doubled or paid twice
 	PYTHONPATH=packages/theanine/tests:tests $(BIN)/python -m crash --kills 200

@@ -33,7 +33,8 @@ Everything that an application needs is in `theanine`. [Getting started](getting
 ASYNC = """### In asynchronous code
 
 `theanine.aopen(…)` takes the options of `open` and returns an `AsyncClient`, to be entered with
-`async with`. Its handles are `AsyncUserMemory`, `AsyncLiveSession` and `AsyncWorker`. All have the
+`async with`; `theanine.aconnect(…)` takes those of `connect`, and `theanine.acopy_store(…)` is
+awaited. The handles are `AsyncUserMemory`, `AsyncLiveSession` and `AsyncWorker`. All have the
 methods above, as coroutines, except `user`, `session`, `worker`, `stop` and `start_remembering`,
 which return at once; `export()` and `reply(stream=True)`, an `AsyncReplyStream`, are read with
 `async for`.
@@ -46,6 +47,8 @@ SECTIONS: Mapping[str, Sequence[Any]] = {
         theanine.ModelSettings,
         theanine.TheanineConfig,
     ],
+    "A client of a service": [theanine.connect],
+    "Copying a store": [theanine.copy_store, theanine.CopyReport],
     "Clients": [
         theanine.Client,
         theanine.UserMemory,

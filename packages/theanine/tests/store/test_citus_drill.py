@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,7 +21,11 @@ from support import citus
 from support.running import Terminal
 from theanine.errors import StoreUnavailable, WriteUnconfirmed
 
-pytestmark = [pytest.mark.skipif(bool(citus.MISSING), reason=citus.MISSING), pytest.mark.slow]
+pytestmark = [
+    pytest.mark.skipif(bool(citus.MISSING), reason=citus.MISSING),
+    pytest.mark.skipif("THEANINE_DRILL" not in os.environ, reason="it has `make drill` of its own"),
+    pytest.mark.slow,
+]
 
 _USERS = 8
 _ENOUGH = 120.0  # seconds in which everything here happens, however slow the machine
