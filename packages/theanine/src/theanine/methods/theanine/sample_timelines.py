@@ -6,7 +6,7 @@ integers of any size. A path is then found by its number by walking along these 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -56,7 +56,7 @@ class Paths:
         self.count = self._before[memory] * self._after[memory]
 
     @staticmethod
-    def _counts(nodes: list[int], start: int, older: dict[int, list[int]]) -> dict[int, int]:
+    def _counts(nodes: list[int], start: int, older: Mapping[int, Sequence[int]]) -> dict[int, int]:
         """Return for each ancestor the number of paths to it from ``start``."""
         counts: dict[int, int] = {}
         for node in nodes:
@@ -71,7 +71,11 @@ class Paths:
 
 
 def _walk(
-    node: int, number: int, edges: dict[int, list[int]], counts: dict[int, int], stop: int | None
+    node: int,
+    number: int,
+    edges: Mapping[int, Sequence[int]],
+    counts: dict[int, int],
+    stop: int | None,
 ) -> Iterator[int]:
     """Yield the nodes of path ``number``, choosing each edge by the counts of its paths."""
     while node != stop and (following := edges.get(node)):
@@ -83,7 +87,7 @@ def _walk(
         yield node
 
 
-def _reachable(node: int, edges: dict[int, list[int]]) -> set[int]:
+def _reachable(node: int, edges: Mapping[int, Sequence[int]]) -> set[int]:
     reached, pending = {node}, [node]
     while pending:
         for to in edges.get(pending.pop(), ()):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -41,8 +43,8 @@ def downgrade() -> None:
     op.drop_table("scope_state")
 
 
-def _moved_columns() -> list[sa.Column[object]]:
-    def number(name: str, default: int) -> sa.Column[int]:
+def _moved_columns() -> list[sa.Column[Any]]:
+    def number(name: str, default: int) -> sa.Column[Any]:
         default_text = sa.text(f"'{default}'")
         return sa.Column(name, sa.Integer(), nullable=False, server_default=default_text)
 
