@@ -86,6 +86,7 @@ VALID: dict[str, Any] = {
     "words": "I sold the boat.",
     "text": "I kept the boat.",
     "memory": 1,
+    "session": 1,
     "name": "Europe/Zagreb",
     "retention": None,
     "history": theanine.History(name="ana", transcripts=[]),

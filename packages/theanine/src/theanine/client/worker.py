@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import partial
+from math import inf
 from random import Random
 from typing import cast
 
@@ -63,7 +64,7 @@ class AsyncWorker:
         grace: float,
         progress: Progress | None,
     ) -> None:
-        if poll <= 0 or concurrency < 1 or lease < MIN_LEASE or grace < 0:
+        if not (poll > 0 and concurrency >= 1 and MIN_LEASE <= lease < inf and 0 <= grace < inf):
             raise SettingsError(
                 f"poll must be above 0 seconds, concurrency at least 1, lease at least "
                 f"{MIN_LEASE:g} s, and grace not negative"

@@ -231,7 +231,7 @@ class AsyncRemoteUser:
         *,
         session: int | None = None,
         thread: str | None = None,
-        turn: int | None = None,
+        turn: int | Sequence[int] | None = None,
         memory: int | None = None,
         keep_turns: bool = False,
     ) -> ForgetReport:
@@ -240,6 +240,9 @@ class AsyncRemoteUser:
         if len(named) != 1:
             raise BadInput("name exactly one of session=, thread=, turn= and memory= to forget")
         [(kind, number)] = named.items()
+        if isinstance(number, Sequence) and not isinstance(number, str):
+            ids = list(cast("Sequence[int]", number))
+            return await self._call(ForgetReport, "DELETE", "/turns", params={"ids": ids})
         params = {"keep_turns": keep_turns} if kind == "memories" else None
         return await self._call(
             ForgetReport, "DELETE", f"/{kind}/{path_part(str(number))}", params=params
@@ -291,9 +294,20 @@ class AsyncRemoteUser:
         result = await self._operate("expire")
         return TypeAdapter(list[ForgetReport]).validate_python(result["receipts"])
 
-    async def pending(self) -> list[Pending]:
+    async def pending(self, *, cancelled: bool = False) -> list[Pending]:
         """Return the sessions that have ended and are not remembered yet."""
-        return await self._call(list[Pending], "GET", "/pending")
+        params = {"cancelled": cancelled}
+        return await self._call(list[Pending], "GET", "/pending", params=params)
+
+    async def retry_remembering(self, session: int | None = None) -> int:
+        """Have pending sessions wait to be remembered again; one, or all."""
+        path = "/pending/retry" if session is None else f"/pending/{session}/retry"
+        return (await self._call(dict[str, int], "POST", path, safe=True))["waiting"]
+
+    async def cancel_remembering(self, session: int) -> bool:
+        """Never remember a session, until it is retried; False if it was cancelled before."""
+        path = f"/pending/{session}/cancel"
+        return (await self._call(dict[str, bool], "POST", path, safe=True))["changed"]
 
     async def costs(self) -> list[CostLine]:
         """Return the model calls made so far."""

@@ -252,6 +252,10 @@ class PostgresStore(SqlStore):
 
     # distributing
 
+    async def find_bypass(self) -> str:
+        """Return why this role sees the rows of all scopes; empty if row-level security holds."""
+        return await self.read(walls.find_bypass)
+
     async def distribution(self) -> Distribution | None:
         """Return how the tables are distributed; None where the Citus extension is missing."""
         return await self.read(load_distribution)

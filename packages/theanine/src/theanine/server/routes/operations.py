@@ -6,10 +6,11 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from theanine.server import operations as work
-from theanine.server.access import Administrator, Readable, Reader
+from theanine.server.access import Administrator, Readable, Reader, Writable
 from theanine.server.operations import Kind, Operation
 from theanine.server.paging import Page, Paging, read_page
 from theanine.server.problems import Refused, responses
+from theanine.server.routes.records import Number
 from theanine.server.state import ServerState
 from theanine.store.values import CostLine, Pending
 
@@ -24,6 +25,18 @@ class NewOperation(BaseModel, extra="forbid"):
     agent: str | None = Field(default=None, min_length=1, description="Default: all agents.")
     again: bool = Field(default=False, description="Rebuild also what is remembered already.")
     fresh: bool = Field(default=False, description="Rebuild with new replies of the model.")
+
+
+class Waiting(BaseModel):
+    """How many sessions wait to be remembered now."""
+
+    waiting: int
+
+
+class Cancelled(BaseModel):
+    """Whether the session was not cancelled before."""
+
+    changed: bool
 
 
 @router.post("/operations", status_code=202, responses=responses())
@@ -89,12 +102,33 @@ async def retry(request: Request, principal: Administrator, operation: str) -> O
 
 
 @router.get("/users/{user}/pending", responses=responses())
-async def pending(memory: Readable) -> list[Pending]:
-    """Return the sessions that have ended and are not remembered yet."""
-    return await memory.pending()
+async def pending(memory: Readable, cancelled: bool = False) -> list[Pending]:
+    """Return the sessions that have ended and are not remembered yet.
+
+    With `cancelled`, also those that nobody is to remember.
+    """
+    return await memory.pending(cancelled=cancelled)
 
 
 @router.get("/users/{user}/costs", responses=responses())
 async def costs(memory: Readable) -> list[CostLine]:
     """Return the model calls made for a user: tokens, cost and time."""
     return await memory.costs()
+
+
+@router.post("/users/{user}/pending/retry", responses=responses(404))
+async def retry_all(memory: Writable) -> Waiting:
+    """Have all pending sessions of a user wait to be remembered, those set aside too."""
+    return Waiting(waiting=await memory.retry_remembering())
+
+
+@router.post("/users/{user}/pending/{session}/retry", responses=responses(404))
+async def retry_session(memory: Writable, session: Number) -> Waiting:
+    """Have one session wait to be remembered, also one that was set aside or cancelled."""
+    return Waiting(waiting=await memory.retry_remembering(session))
+
+
+@router.post("/users/{user}/pending/{session}/cancel", responses=responses(404))
+async def cancel_session(memory: Writable, session: Number) -> Cancelled:
+    """Never remember a session, until it is retried; it stays in the log."""
+    return Cancelled(changed=await memory.cancel_remembering(session))

@@ -25,6 +25,7 @@ from theanine.types import Link, Mark, Memory, Session, Timeline, Turn
 router = APIRouter(prefix="/v1/users/{user}", tags=["records"])
 
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
 IfMatch = Annotated[str | None, Header(description="ETag of the memory that you have seen.")]
 
 
@@ -141,6 +142,14 @@ async def turn(memory: Readable, turn: Number) -> Turn:
 async def forget_turn(memory: Writable, turn: Number) -> ForgetReport:
     """Erase a turn and what was made from it; return the receipt."""
     return await memory.forget(turn=turn)
+
+
+@router.delete("/turns", responses=responses(404))
+async def forget_turns(
+    memory: Writable, ids: Annotated[list[Id], Query(min_length=1, max_length=MAX_LIMIT)]
+) -> ForgetReport:
+    """Erase several turns in one step, with what was made from them; return the receipt."""
+    return await memory.forget(turn=ids)
 
 
 @router.get("/memories", responses=responses())
