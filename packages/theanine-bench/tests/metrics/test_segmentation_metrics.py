@@ -202,9 +202,8 @@ def test_a_segmenter_that_does_not_tile_is_not_measured(tmp_path: Path) -> None:
     def half(texts: object) -> list[Span]:
         return fixed_length_spans(1, 1)
 
-    with pytest.raises(ExceptionGroup) as caught:
+    with pytest.raises(ValueError, match="turn 1 is in no segment"):
         measure(tmp_path, TALKS, segmenter=half)
-    assert caught.group_contains(ValueError, match="turn 1 is in no segment")
 
 
 def test_a_file_of_dialogues(tmp_path: Path) -> None:
