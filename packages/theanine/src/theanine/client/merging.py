@@ -52,9 +52,11 @@ def without_numbers(dialogue: Sequence[Utterance]) -> list[Utterance]:
     ]
 
 
-def memory_ids(recollection: Recollection, scope: Scope) -> tuple[int, ...]:
-    """Return the memories of a scope that are in a recollection."""
-    own = (part for part in recollection.parts if part.scope in (None, scope))
+def memory_ids(recalled: Recollection | Sequence[int], scope: Scope) -> tuple[int, ...]:
+    """Return the memories of a scope that are in a recollection, or that are named by their ids."""
+    if not isinstance(recalled, Recollection):
+        return tuple(recalled)
+    own = (part for part in recalled.parts if part.scope in (None, scope))
     return tuple(dict.fromkeys(memory.id for part in own for memory in part.memories))
 
 

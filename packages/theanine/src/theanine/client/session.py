@@ -157,7 +157,7 @@ class AsyncLiveSession:
         last :meth:`recall` since the last turn. What only repeats it is not remembered again. All
         others as in :meth:`hear`.
         """
-        shown = self._shown(recalled)
+        shown = self._recalled if recalled is None else memory_ids(recalled, self._scope)
         speaker = assistant_name(self._scope)
         return await self._log_one("assistant", words, speaker, id, at, metadata, shown)
 
@@ -176,7 +176,7 @@ class AsyncLiveSession:
         """
         await self._engine.break_off(self._stream_key)
         listed = isinstance(messages, Sequence) and not isinstance(messages, str)
-        shown = self._shown(recalled)
+        shown = self._recalled if recalled is None else memory_ids(recalled, self._scope)
         utterances = [
             replace(utterance, recalled=utterance.recalled or shown)
             if utterance.role == "assistant"
@@ -184,12 +184,6 @@ class AsyncLiveSession:
             for utterance in self._read(messages, at, metadata)
         ]
         return await self._log(utterances, resent=resent and listed, arriving=at is None)
-
-    def _shown(self, recalled: Recollection | Sequence[int] | None) -> tuple[int, ...]:
-        """Return the memories that the assistant was shown: by default, those recalled last."""
-        if isinstance(recalled, Recollection):
-            return memory_ids(recalled, self._scope)
-        return self._recalled if recalled is None else tuple(recalled)
 
     async def add_alone(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, TypeVar, Unpack, cast
 from urllib.parse import quote
 
 from pydantic import TypeAdapter
@@ -14,7 +14,37 @@ from theanine.clock import system_clock
 from theanine.llm.base import ToolCall
 from theanine.messages import read_messages
 from theanine.methods.base import Reply
+from theanine.remote.transport import Transport
 from theanine.types import Message, Recollection, Scope, Utterance
+
+T = TypeVar("T")
+
+
+class RequestOptions(TypedDict, total=False):
+    """What a request has besides its path; see :meth:`Transport.call`."""
+
+    params: Mapping[str, Any] | None
+    body: object
+    safe: bool | None
+
+
+async def call_for_user(
+    transport: Transport,
+    scope: Scope,
+    kind: type[T],
+    method: str,
+    path: str,
+    **options: Unpack[RequestOptions],
+) -> T:
+    """Send a request about a user, to a path below the user's, and return its answer."""
+    return await transport.call(
+        cast("TypeAdapter[T]", TypeAdapter(kind)),
+        method,
+        user_path(scope) + path,
+        params={"agent": scope.agent, **(options.get("params") or {})},
+        body=options.get("body"),
+        safe=options.get("safe"),
+    )
 
 
 def user_path(scope: Scope) -> str:

@@ -18,7 +18,16 @@ from theanine.client.reply_options import ReplyArguments
 from theanine.client.session import Words
 from theanine.methods.base import Reply
 from theanine.remembering.remember import RememberReport
-from theanine.remote.requests import given, path_part, read_reply, recall_body, said, user_path
+from theanine.remote.requests import (
+    RequestOptions,
+    call_for_user,
+    given,
+    path_part,
+    read_reply,
+    recall_body,
+    said,
+    user_path,
+)
 from theanine.remote.transport import Transport, raise_problem
 from theanine.types import Message, MessageFormat, Metadata, Recollection, Scope, Turn, Utterance
 
@@ -83,13 +92,8 @@ class AsyncRemoteSession:
         metadata: Metadata | None = None,
     ) -> Turn:
         """Log what the assistant says, however its words were made."""
-        shown = self._shown(recalled)
+        shown = self._recalled if recalled is None else memory_ids(recalled, self._scope)
         return await self._log("say", words, id, at, metadata, recalled=shown)
-
-    def _shown(self, recalled: Recollection | Sequence[int] | None) -> tuple[int, ...]:
-        if isinstance(recalled, Recollection):
-            return memory_ids(recalled, self._scope)
-        return self._recalled if recalled is None else tuple(recalled)
 
     async def _log(
         self,
@@ -124,7 +128,7 @@ class AsyncRemoteSession:
         """Log messages as the APIs of OpenAI and Anthropic have them."""
         body = {
             **said(messages, self._scope, self._speaker or self._scope.user),
-            "recalled": self._shown(recalled),
+            "recalled": self._recalled if recalled is None else memory_ids(recalled, self._scope),
             "resent": resent and not isinstance(messages, str | Mapping),
             "speaker": self._speaker,
             **given(at=at, metadata={**self._metadata, **(metadata or {})} or None),
@@ -205,7 +209,8 @@ class AsyncRemoteSession:
         return read_reply(await self._call(dict[str, Any], "POST", "/reply", body=body))
 
     async def _pieces(self, body: Mapping[str, Any]) -> AsyncGenerator[str | Reply]:
-        path = f"{self._path}/reply?agent={path_part(self._scope.agent)}"
+        thread = f"{user_path(self._scope)}/threads/{path_part(self._thread)}"
+        path = f"{thread}/reply?agent={path_part(self._scope.agent)}"
         async with self._transport.stream("POST", path, body=body) as lines:
             async for line in lines:
                 if not line.startswith("data:"):
@@ -232,28 +237,11 @@ class AsyncRemoteSession:
     def _window(self, last: int | None) -> dict[str, Any]:
         return given(last=last, window=self.window if last is None else None)
 
-    @property
-    def _path(self) -> str:
-        return f"{user_path(self._scope)}/threads/{path_part(self._thread)}"
-
     async def _call(
-        self,
-        kind: type[T],
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        body: object = None,
-        safe: bool | None = None,
+        self, kind: type[T], method: str, path: str, **options: Unpack[RequestOptions]
     ) -> T:
-        return await self._transport.call(
-            cast("TypeAdapter[T]", TypeAdapter(kind)),
-            method,
-            self._path + path,
-            params={"agent": self._scope.agent, **(params or {})},
-            body=body,
-            safe=safe,
-        )
+        path = f"/threads/{path_part(self._thread)}{path}"
+        return await call_for_user(self._transport, self._scope, kind, method, path, **options)
 
 
 async def _begin(stream: AsyncReplyStream) -> None:

@@ -23,6 +23,8 @@ from theanine.methods.base import Reply
 from theanine.remembering.rebuild import RebuildReport
 from theanine.remembering.remember import Progress, RememberReport
 from theanine.remote.requests import (
+    RequestOptions,
+    call_for_user,
     given,
     moment_text,
     path_part,
@@ -324,23 +326,9 @@ class AsyncRemoteUser:
     # requests
 
     async def _call(
-        self,
-        kind: type[T],
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        body: object = None,
-        safe: bool | None = None,
+        self, kind: type[T], method: str, path: str, **options: Unpack[RequestOptions]
     ) -> T:
-        return await self._transport.call(
-            cast("TypeAdapter[T]", TypeAdapter(kind)),
-            method,
-            user_path(self.scope) + path,
-            params={"agent": self.scope.agent, **(params or {})},
-            body=body,
-            safe=safe,
-        )
+        return await call_for_user(self._transport, self.scope, kind, method, path, **options)
 
     async def _list(
         self, kind: type[T], path: str, options: ListArguments, **filters: Any

@@ -140,16 +140,26 @@ AgentName = Annotated[
 ]
 
 
+def bind(
+    principal: Principal, user: str | None, agent: str | None
+) -> tuple[str | None, str | None]:
+    """Return the user and agent that a request is about: those named, else those of the key.
+
+    Answers 403 for one that the key is not for, the same whether it exists or not.
+    """
+    user, agent = user or principal.user, agent or principal.agent
+    if principal.user not in (None, user) or principal.agent not in (None, agent):
+        raise Refused(403, "forbidden", "the key is for another user or agent")
+    return user, agent
+
+
 def open_memory(
     request: Request, principal: Principal, user: str, agent: str | None
 ) -> AsyncUserMemory:
     """Return the memory of a user. Answers 403 for one that the key is not for."""
-    agent = agent or principal.agent or "default"
-    if principal.user not in (None, user) or principal.agent not in (None, agent):
-        # The same answer whether they exist or not.
-        raise Refused(403, "forbidden", "the key is for another user or agent")
+    _, agent = bind(principal, user, agent)
     state: ServerState = request.app.state.server
-    return state.client.user(user, agent=agent, tenant=principal.tenant)
+    return state.client.user(user, agent=agent or "default", tenant=principal.tenant)
 
 
 def _readable(

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from pydantic import AwareDatetime, BaseModel, Field
 
-from theanine.server.access import Administrator
-from theanine.server.problems import Refused, responses
+from theanine.server.access import Administrator, bind
+from theanine.server.problems import responses
 from theanine.server.state import ServerState
 from theanine.store.sql.api_keys import ApiKey, Right, create_key, load_keys, revoke_key
 
@@ -37,9 +37,7 @@ class CreatedKey(BaseModel):
 async def create(request: Request, principal: Administrator, new: NewKey) -> CreatedKey:
     """Create a key of the asker's tenant; it opens no more than the asker's own."""
     state: ServerState = request.app.state.server
-    user, agent = new.user or principal.user, new.agent or principal.agent
-    if principal.user not in (None, user) or principal.agent not in (None, agent):
-        raise Refused(403, "forbidden", "the key is for another user or agent")
+    user, agent = bind(principal, new.user, new.agent)
     key, token = await state.store.write(
         create_key,
         name=new.name,

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from theanine.server import operations as work
-from theanine.server.access import Administrator, Readable, Reader, Writable
+from theanine.server.access import Administrator, Readable, Reader, Writable, bind
 from theanine.server.operations import Kind, Operation
 from theanine.server.paging import Page, Paging, read_page
 from theanine.server.problems import Refused, responses
@@ -44,9 +44,7 @@ async def start(
     request: Request, response: Response, principal: Administrator, new: NewOperation
 ) -> Operation:
     """Start an operation; its state is at the URL in `Location`."""
-    user, agent = new.user or principal.user, new.agent or principal.agent
-    if principal.user not in (None, user) or principal.agent not in (None, agent):
-        raise Refused(403, "forbidden", "the key is for another user or agent")
+    user, agent = bind(principal, new.user, new.agent)
     options = {name: True for name in ("again", "fresh") if getattr(new, name)}
     if options and new.kind != "rebuild":
         raise Refused(422, "bad_input", "again and fresh are options of rebuild")
