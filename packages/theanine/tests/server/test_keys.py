@@ -93,6 +93,20 @@ def test_a_key_for_one_user_makes_no_key_for_others(service: Service) -> None:
         assert answer.status_code == 403
 
 
+@pytest.mark.parametrize("bound", [{"user": "ana"}, {"agent": "concierge"}])
+def test_a_bound_key_neither_lists_nor_revokes_wider_ones(
+    service: Service, bound: dict[str, str]
+) -> None:
+    with service.client() as wide, service.client(rights=["administer"], **bound) as http:
+        number = wide.get("/v1/whoami").json()["key"]
+        own = http.post("/v1/keys", json={"name": "app", **bound}).json()["key"]["id"]
+        listed = [key["id"] for key in http.get("/v1/keys").json()]
+        assert own in listed and number not in listed
+        assert http.delete(f"/v1/keys/{number}").status_code == 404
+        assert wide.get("/v1/whoami").status_code == 200
+        assert http.delete(f"/v1/keys/{own}").json()["revoked_at"]
+
+
 def test_a_rate_is_kept(service: Service) -> None:
     with service.client(rate=3) as http:
         answers = [http.get("/v1/whoami") for _ in range(5)]

@@ -7,7 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from pydantic import AwareDatetime, BaseModel, Field
 
-from theanine.server.access import Administrator, bind
+from theanine.errors import NotFound
+from theanine.server.access import Administrator, Principal, bind
 from theanine.server.problems import responses
 from theanine.server.state import ServerState
 from theanine.store.sql.api_keys import ApiKey, Right, create_key, load_keys, revoke_key
@@ -55,13 +56,22 @@ async def create(request: Request, principal: Administrator, new: NewKey) -> Cre
 @router.get("", responses=responses())
 async def list_keys(request: Request, principal: Administrator) -> list[ApiKey]:
     """Return the tenant's keys, without their secrets."""
-    state: ServerState = request.app.state.server
-    keys = await state.store.read(load_keys, principal.tenant)
-    return [key for key in keys if principal.user in (None, key.user)]
+    return await _load_visible(request.app.state.server, principal)
 
 
 @router.delete("/{key}", responses=responses(404))
 async def revoke(request: Request, principal: Administrator, key: Annotated[str, Path()]) -> ApiKey:
     """Revoke a key; all processes refuse it within five seconds."""
     state: ServerState = request.app.state.server
+    if key not in [visible.id for visible in await _load_visible(state, principal)]:
+        raise NotFound(f"there is no key {key}")
     return await state.store.write(revoke_key, key, state.clock(), principal.tenant)
+
+
+async def _load_visible(state: ServerState, principal: Principal) -> list[ApiKey]:
+    """Return the tenant's keys that are for no more than the asker's own."""
+    return [
+        key
+        for key in await state.store.read(load_keys, principal.tenant)
+        if principal.user in (None, key.user) and principal.agent in (None, key.agent)
+    ]
