@@ -600,22 +600,22 @@ async def test_unstorable_replies_are_escaped(store: Store) -> None:
 
 
 async def _life(store: Store) -> None:
-    """Two remembered sessions whose every text is a secret of its own."""
-    ready = [ImportedMemory(text="secret-given-first")]
+    """Two remembered sessions whose every text is a cormorant of its own."""
+    ready = [ImportedMemory(text="cormorant-given-first")]
     turns = [
-        utterance_at("secret-turn-one", attachment="secret-shared-one"),
-        utterance_at("secret-turn-two", 1),
+        utterance_at("cormorant-turn-one", attachment="cormorant-shared-one"),
+        utterance_at("cormorant-turn-two", 1),
     ]
-    first = Transcript(key="secret-key-first", turns=turns, at=AT, memories=ready)
+    first = Transcript(key="cormorant-key-first", turns=turns, at=AT, memories=ready)
     await store.log_transcript(ANA, first, METHOD)
     await store.log_transcript(ANA, transcript("second", "kept-turn-three", day=1), METHOD)
-    await remember(store, ANA, 1, made("secret-memory-one", sources=[1]))
-    link = NewLink(older=1, newer=0, relation=None, explanation="secret-explanation")
+    await remember(store, ANA, 1, made("cormorant-memory-one", sources=[1]))
+    link = NewLink(older=1, newer=0, relation=None, explanation="cormorant-explanation")
     await remember(store, ANA, 2, made("kept-memory-two", sources=[3], links=[link]))
-    words = {"prompt": "secret-prompt", "reply": "secret-reply", "error": "secret-error"}
+    words = {"prompt": "cormorant-prompt", "reply": "cormorant-reply", "error": "cormorant-error"}
     await store.add_journal_entry(ANA, entry("k1", session=1, touches=(1,), **words))
     await store.add_journal_entry(
-        ANA, entry("k2", session=2, touches=(1, 2), reply="secret-reply-two")
+        ANA, entry("k2", session=2, touches=(1, 2), reply="cormorant-reply-two")
     )
     await store.add_journal_entry(ANA, entry("k3", session=2, touches=(2,), reply="kept-reply"))
 
@@ -643,7 +643,7 @@ async def test_forgetting_a_session_leaves_no_byte_of_it(
     assert await store.find_journal_entry(ANA, "k3") is not None
     assert sum(line.calls for line in await store.costs(ANA)) == 3, "the accounts stay"
     if store_case.files:
-        assert _grep(tmp_path, b"secret") == []
+        assert _grep(tmp_path, b"cormorant") == []
         assert _grep(tmp_path, b"kept-turn-three")
     await other.close()
 
@@ -661,7 +661,7 @@ async def test_forgetting_a_user_leaves_nothing_and_reuses_no_number(
     with pytest.raises(NotFound):
         await store.forget(ANA)
     if store_case.files:
-        assert _grep(tmp_path, b"secret") == []
+        assert _grep(tmp_path, b"cormorant") == []
         assert _grep(tmp_path, b"kept-turn-three") == []
     await store.start_session(ANA, AT)
     assert (await store.scope_version(ANA)).scope_id > before
@@ -670,15 +670,17 @@ async def test_forgetting_a_user_leaves_nothing_and_reuses_no_number(
 async def test_forgetting_a_memory_erases_its_sources_unless_shared(
     store: Store, store_case: StoreCase, tmp_path: Path
 ) -> None:
-    ready = [ImportedMemory(text="secret-memory")]
-    turns = ["secret-alone", "kept-shared-turn", "kept-other"]
+    ready = [ImportedMemory(text="cormorant-memory")]
+    turns = ["cormorant-alone", "kept-shared-turn", "kept-other"]
     await store.log_transcript(ANA, transcript("s", *turns, memories=ready), METHOD)
     both = [
-        NewMemory(text="secret-memory", at=AT, source_turns=(1, 2)),
+        NewMemory(text="cormorant-memory", at=AT, source_turns=(1, 2)),
         NewMemory(text="kept-memory", at=AT, source_turns=(2,)),
     ]
     await remember(store, ANA, 1, MemoryBatch(memories=both, vectors=unit(2)))
-    await store.add_journal_entry(ANA, entry("k", session=1, touches=(1,), prompt="secret-prompt"))
+    await store.add_journal_entry(
+        ANA, entry("k", session=1, touches=(1,), prompt="cormorant-prompt")
+    )
     receipt = await store.forget(ANA, memory=1)
     assert receipt.verified or receipt.remaining
     assert (receipt.memories, receipt.turns, receipt.journal) == (1, 1, 1)
@@ -687,7 +689,7 @@ async def test_forgetting_a_memory_erases_its_sources_unless_shared(
     assert "memory 2" in receipt.kept[0]
     assert [turn.text for turn in await store.turns(ANA)] == turns[1:]
     if store_case.files:
-        assert _grep(tmp_path, b"secret") == []
+        assert _grep(tmp_path, b"cormorant") == []
 
 
 async def test_forgetting_something_unknown_is_an_error(store: Store) -> None:
@@ -704,15 +706,15 @@ async def test_erased_text_is_not_written_back(store: Store) -> None:
     await _life(store)
     await store.log_transcript(ANA, transcript("third", "three", day=2), METHOD)
     lease = await store.acquire_lease(ANA, ME, timedelta(hours=1)) or 0
-    await store.record_failure(ANA, 3, METHOD, "secret-failure", lease=lease)
+    await store.record_failure(ANA, 3, METHOD, "cormorant-failure", lease=lease)
     await store.forget(ANA, session=1)
     with pytest.raises(LeaseLost):
         await store.commit_batch(ANA, 3, METHOD, made("x"), embedder="test", lease=lease, at=AT)
-    await store.add_journal_entry(ANA, entry("late", session=1, reply="secret-late"))
+    await store.add_journal_entry(ANA, entry("late", session=1, reply="cormorant-late"))
     await store.add_journal_entry(
-        ANA, entry("later", session=2, touches=(1, 2), reply="secret-later")
+        ANA, entry("later", session=2, touches=(1, 2), reply="cormorant-later")
     )
-    assert "secret" not in json.dumps(await export(store))
+    assert "cormorant" not in json.dumps(await export(store))
     assert await store.find_journal_entry(ANA, "later") is None
 
 

@@ -25,6 +25,7 @@ from theanine.store import Store
 from theanine.store.processes import process_holder
 from theanine.store.sql import erasure, walls
 from theanine.store.sql import schema as t
+from theanine.store.sql.fixed import FixedSelect
 from theanine.store.sql.holders import DatabaseTime
 from theanine.store.sql.store import SqlStore
 from theanine.store.values import JournalEntry, Listing, Reservation
@@ -310,6 +311,7 @@ async def read(store: Any) -> None:
     await store.count_turns(ANA, thread="thread")
     await store.memories(ANA, method="m", after=0)
     await store.memories(ANA, ids=[1, 2])
+    await store.turns_and_memories(ANA, [1, 2], [1, 2])
     await store.vectors(ANA, method="m")
     await store.links(ANA, method="m", upto=5)
     await store.marks(ANA, method="m")
@@ -379,7 +381,9 @@ async def test_every_statement_about_a_scope_is_bound_to_it(
         if "scope" in inspect.signature(method).parameters
     }
     assert of_one_scope - calls.names == set()
-    check(executed, scans=store_case.files)
+    dialect = store.engine.dialect
+    fixed = [(str(f.select.compile(dialect=dialect)), f.select) for f in FixedSelect.made]
+    check([*executed, *fixed], scans=store_case.files)
 
 
 async def test_what_is_not_bound_is_found() -> None:

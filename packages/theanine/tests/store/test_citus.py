@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -21,6 +24,7 @@ from support import citus
 from support.running import Terminal
 from theanine.store.postgres import PostgresStore
 from theanine.store.sql.distribution import TABLES
+from theanine.store.sql.fixed import FixedSelect
 from theanine.types import Scope, Utterance
 
 pytestmark = [pytest.mark.skipif(bool(citus.MISSING), reason=citus.MISSING), pytest.mark.slow]
@@ -96,6 +100,8 @@ def test_a_users_statements_run_on_one_shard(tmp_path: Path) -> None:
             list(ana.export())
             ana.forget(turn=ana.turns()[0].id)
             ana.forget_all()
+    dialect = sa.create_engine("postgresql+psycopg://").dialect
+    statements |= {fixed.text(dialect, "1", [1, 2]): None for fixed in FixedSelect.made}
     shards = re.compile(r"Task Count: (\d+)")
     tables = re.compile(r" on (\w+)")
     seen: set[str] = set()
@@ -111,6 +117,24 @@ def test_a_users_statements_run_on_one_shard(tmp_path: Path) -> None:
             else:
                 assert not set(tables.findall(plan)) & set(TABLES), f"{statement}\n{plan}"
     assert seen >= {*TABLES} - {"given", "origin", "link", "reservation"}, {*TABLES} - seen
+
+
+def test_a_user_who_was_forgotten_elsewhere_is_looked_up_again(tmp_path: Path) -> None:
+    url = citus.database_url(tmp_path)
+    with theanine.open(url) as one, theanine.open(url) as other:
+        ana = one.user("ana")
+        ana.add("I'm terrified of ships since the storm.")
+        question = "Shall we book that cruise on a ship?"
+        assert "terrified" in ana.recall(question).text
+        for new in ("I moved to Ljubljana.", "I keep bees."):
+            other.user("ana").forget_all()
+            assert ana.turns() == []
+            assert not ana.recall(question).parts
+            other.user("ana").add(new)
+            assert [turn.text for turn in ana.turns()] == [new]
+        other.user("ana").forget_all()
+        ana.add("I like tea.")
+        assert [turn.text for turn in other.user("ana").turns()] == ["I like tea."]
 
 
 @pytest.mark.anyio
@@ -160,6 +184,31 @@ def test_writers_go_on_while_a_store_is_distributed(url: str, run: Terminal) -> 
         assert [turn.key for turn in client.user("ana").turns()] == stored
 
 
+def test_a_distribution_that_is_killed_has_changed_nothing(url: str, run: Terminal) -> None:
+    with theanine.open(url) as client:
+        client.user("ana").add("I moved to Ljubljana.")
+        before = list(client.export())
+    program = "from theanine.cli import main; main()"
+    command = [sys.executable, "-c", program, "db", "distribute", "--shards", "4", "--store", url]
+    at_work = (
+        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT create_distributed_table%' "
+        "AND pid <> pg_backend_pid() AND datname = current_database()"
+    )
+    with psycopg.connect(url, autocommit=True) as db, subprocess.Popen(command) as process:
+        while db.execute(at_work).fetchone() != (1,):
+            assert process.poll() is None
+            time.sleep(0.005)
+        process.kill()
+        process.wait()
+        # The server goes on with its statement until it notices, and holds the lock until then.
+        while db.execute(at_work).fetchone() != (0,):
+            time.sleep(0.05)
+        assert db.execute("SELECT count(*) FROM pg_dist_partition").fetchone() == (0,)
+    with theanine.open(url) as client:
+        assert list(client.export()) == before
+    assert run.bare("db", "distribute", "--shards", "4", "--store", url).out.startswith("Dist")
+
+
 def test_a_role_that_would_copy_no_rows_is_refused(url: str, run: Terminal) -> None:
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("CREATE ROLE owner LOGIN; GRANT ALL ON SCHEMA public TO owner")
@@ -171,6 +220,26 @@ def test_a_role_that_would_copy_no_rows_is_refused(url: str, run: Terminal) -> N
             assert ran.code == 2 and "row-level security hides rows from this role" in ran.err
             run.bare("db", "distribute", "--shards", "4", "--store", url)
             assert [turn.text for turn in client.user("ana").turns()] == ["I moved to Ljubljana."]
+    finally:
+        with psycopg.connect(url, autocommit=True) as db:
+            db.execute("DROP OWNED BY owner; DROP ROLE owner")
+
+
+def test_a_rebalance_of_balanced_workers_moves_nothing(url: str, run: Terminal) -> None:
+    ran = run.bare("db", "rebalance", "--store", url, fine=False)
+    assert ran.code == 0 and ran.out.startswith("Nothing to move: 0 tables")
+    run.bare("db", "distribute", "--shards", "4", "--store", url)
+    assert run.bare("db", "rebalance", "--store", url).out.startswith("Nothing to move: ")
+
+
+def test_only_a_superuser_rebalances(url: str, run: Terminal) -> None:
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("CREATE ROLE owner LOGIN; GRANT ALL ON SCHEMA public TO owner")
+    owned = url.replace("postgres@", "owner@")
+    try:
+        ran = run.bare("db", "rebalance", "--store", owned, fine=False)
+        assert ran.code == 2 and "only a superuser can move shards" in ran.err
+        assert "row-level security holds" in run.bare("doctor", "--no-ask", "--store", owned).out
     finally:
         with psycopg.connect(url, autocommit=True) as db:
             db.execute("DROP OWNED BY owner; DROP ROLE owner")

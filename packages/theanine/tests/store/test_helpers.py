@@ -47,23 +47,36 @@ def test_probes_are_found_at_any_position(
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "file"
         file.write_bytes(content)
-        found = residue_scan.find_probes(
-            residue_scan.read_blocks([file, Path(folder) / "missing"]), set(wanted)
+        found = residue_scan.Probes(map(bytes, wanted)).find(
+            residue_scan.read_blocks([file, Path(folder) / "missing"])
         )
-    assert found == {probe for probe in wanted if probe in content}
+    there = {probe for probe in wanted if probe in content}
+    assert len(found) == len(there)
+    assert len(found.find([b"\0".join(there)])) == len(there)
 
 
 def test_a_probe_across_two_blocks_is_found(tmp_path: Path) -> None:
     file = tmp_path / "file"
     probe = b"a secret of 24 bytes...."
     file.write_bytes(b"\0" * (8 * 1024 * 1024 - 11) + probe + b"\0" * 100)
-    assert residue_scan.find_probes(residue_scan.read_blocks([file]), {probe}) == {probe}
+    assert len(residue_scan.Probes([probe]).find(residue_scan.read_blocks([file]))) == 1
+
+
+def test_probes_of_a_text_are_kept_once() -> None:
+    probes = residue_scan.Probes()
+    for number in range(100_000):
+        probes.add_text("the assistant's name, again and again")
+        probes.add_text(f"{number:08}")
+        probes.add_text("short")
+    assert len(probes) == 100_000 + 5
+    there = ["00000007", "the assistant's name, again and again", "00099999"]
+    assert len(probes.find([" ".join(there).encode()])) == 2 + 5
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
 def test_probes_reach_from_the_first_byte_to_the_last(text: str) -> None:
     data = text.encode()
-    probes = residue_scan.make_probes([text])
+    probes = residue_scan.make_probes(text)
     assert bool(probes) == (len(data) >= residue_scan.MIN_BYTES)
     assert all(probe in data for probe in probes)
     if probes:

@@ -12,12 +12,16 @@ from time import sleep
 from typing import TypeVar
 from uuid import uuid4
 
+import anyio
 import pytest
+import sqlalchemy as sa
 
 import theanine
 from support.debian_postgres import NO_PROGRAMS, Server
 from support.proxy import Cut, CuttingProxy
-from theanine.errors import StoreUnavailable
+from theanine.errors import StoreError, StoreUnavailable
+from theanine.store import open_store
+from theanine.store.sql.store import SqlStore
 
 pytestmark = [pytest.mark.skipif(bool(NO_PROGRAMS), reason=NO_PROGRAMS), pytest.mark.slow]
 
@@ -190,3 +194,32 @@ def test_calls_wait_for_a_connection_for_as_long_as_the_url_says(url: str) -> No
         for records in reading:
             assert list(records)
         assert len(client.user("ana").turns()) == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "passes"),
+    [
+        ("server closed the connection unexpectedly", True),
+        ("failure on connection marked as essential: 127.0.0.1:5433", True),
+        ("cache lookup failed for type 7", False),
+    ],
+)
+def test_a_lost_worker_that_citus_reports_as_internal_can_be_tried_again(
+    url: str, message: str, passes: bool
+) -> None:
+    def fail(db: sa.Connection) -> None:
+        raised = f"RAISE EXCEPTION '{message}' USING ERRCODE = 'XX000'"
+        db.exec_driver_sql(f"DO $$ BEGIN {raised}; END $$")
+
+    async def check() -> None:
+        store = open_store(url)
+        assert isinstance(store, SqlStore)
+        await store.open()
+        try:
+            with pytest.raises(StoreError) as raised:
+                await store.write(fail)
+            assert isinstance(raised.value, StoreUnavailable) is passes
+        finally:
+            await store.close()
+
+    anyio.run(check)

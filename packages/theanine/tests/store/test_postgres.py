@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy import make_url
+from sqlalchemy import event, make_url
 
 import theanine
 from support import debian_postgres
@@ -117,6 +117,22 @@ def test_writers_at_once_lose_and_double_nothing(url: str) -> None:
         assert len({turn.session for turn in turns}) == 1
 
 
+def test_a_turn_waits_for_few_statements(client: theanine.Client) -> None:
+    statements: list[str] = []
+
+    def note(_db: Any, _cursor: Any, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    live = client.user("ana").session("thread")
+    live.hear("I keep bees.")
+    event.listen(sa.Engine, "before_cursor_execute", note)
+    try:
+        live.hear("I sold my boat.")
+    finally:
+        event.remove(sa.Engine, "before_cursor_execute", note)
+    assert [statement.split()[0] for statement in statements] == ["SELECT", "UPDATE", "INSERT"]
+
+
 def test_the_main_path(client: theanine.Client, url: str, run: Terminal) -> None:
     ana = client.user("ana")
     ana.add("I'm terrified of ships since the storm.")
@@ -149,10 +165,12 @@ def test_no_transaction_is_open_while_a_model_is_asked(url: str) -> None:
         """Answer once no transaction is open: one around this call would be so for ever."""
         query = (
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-            "AND application_name = 'theanine' AND xact_start IS NOT NULL"
+            "AND application_name = 'theanine' AND xact_start IS NOT NULL "
+            "AND pid <> pg_backend_pid()"  # a pooler may lend this one a connection of the client's
         )
         count = 1
-        with psycopg.connect(url, autocommit=True) as db:
+        # A statement that the client prepares may meet another connection of a pooler.
+        with psycopg.connect(url, autocommit=True, prepare_threshold=None) as db:
             for _ in range(100):
                 [count] = db.execute(query).fetchone() or (1,)
                 if not count:
@@ -235,6 +253,11 @@ def test_doctor_names_a_server_that_takes_no_writes(
     with psycopg.connect(url, autocommit=True) as db:
         name = make_url(url).database
         db.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on".encode())
+        with pytest.raises(psycopg.OperationalError):  # also a pooler's connections, this one last
+            db.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() ORDER BY pid = pg_backend_pid()"
+            )
     ran = run.bare("doctor", "--no-ask", "--store", url, fine=False)
     assert ran.code == 1
     assert "It takes no writes: name the primary" in ran.out

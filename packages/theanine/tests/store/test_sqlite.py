@@ -24,9 +24,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import event
 
 from support.forking import Python
-from theanine.errors import NotAStore, NotFound, SettingsError, StoreError
+from theanine.errors import NotAStore, NotFound, SettingsError, StoreError, StoreFull
 from theanine.store import open_store
 from theanine.store.sql import schema, upgrade
+from theanine.store.sql.fixed import FixedSelect
 from theanine.store.sqlite import APPLICATION_ID, SqliteStore
 from theanine.types import MemoryBatch, NewMemory, Scope, Transcript, Utterance
 
@@ -278,6 +279,17 @@ def plans(store: SqliteStore, part: str) -> Generator[list[str]]:
         ]
 
 
+async def test_what_is_read_by_number_is_found_in_an_index(store: SqliteStore) -> None:
+    texts = [str(fixed.select.compile(store.engine)) for fixed in FixedSelect.made]
+    texts = [text for text in texts if "json_each" in text]
+    assert len(texts) >= 5
+    with store.engine.connect() as db:
+        for text in texts:
+            text = text.replace("?", "'[1]'")
+            plan = str(db.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}").all())
+            assert re.search(r"SEARCH \w+ USING PRIMARY KEY \(scope=\? AND \w+=\?\)'", plan), text
+
+
 async def test_sums_of_costs_read_no_prompts(store: SqliteStore) -> None:
     with plans(store, "sum(") as sums:
         await store.costs(ANA)
@@ -306,7 +318,7 @@ async def test_a_thread_goes_on_without_a_scan_of_turns_or_sessions(store: Sqlit
     with plans(store, "ORDER BY") as searches:
         await store.continue_thread(ANA, "t", [said("And?")], method="m")
         await store.open_session(ANA, "t", AT)
-    assert len(searches) == 4
+    assert len(searches) == 2
     assert not any("PRIMARY KEY (scope=?)" in plan for plan in searches)
 
 
@@ -351,7 +363,7 @@ async def test_a_full_disk_loses_nothing(store: SqliteStore) -> None:
         connection.execute("PRAGMA max_page_count=1")
 
     event.listen(store.engine, "checkout", limit)
-    with pytest.raises(StoreError, match=r"memory\.db: the disk is full; free some space"):
+    with pytest.raises(StoreFull, match=r"memory\.db: the disk is full; free some space"):
         await store.append_turns(ANA, session, [said("x" * 1_000_000, 1)])
     event.remove(store.engine, "checkout", limit)
     with store.engine.connect() as db:

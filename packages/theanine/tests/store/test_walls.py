@@ -156,7 +156,9 @@ async def test_every_table_with_a_scope_has_its_wall(store: PostgresStore) -> No
         forced = "SELECT relname FROM pg_class WHERE relrowsecurity AND relforcerowsecurity"
         return set(db.exec_driver_sql(forced).scalars())
 
-    assert await store.read(load_walls) == {table.name for table in OF_SCOPES} | {"scope"}
+    assert await store.read(load_walls) == {
+        table.name for table in (*OF_SCOPES, t.scope, t.webhook, t.webhook_delivery)
+    }
 
 
 @contextmanager

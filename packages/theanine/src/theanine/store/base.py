@@ -333,6 +333,10 @@ class Store(Protocol):
         """Release the lease if it is still held by this number."""
         ...
 
+    async def erase_due(self) -> list[ForgetReport]:
+        """Erase what was hidden for a pause that is over, and store and return the receipts."""
+        ...
+
     async def claim_task(self, name: str, every: timedelta) -> bool:
         """Return whether nobody has claimed this task of the whole store in this time."""
         ...
@@ -459,6 +463,12 @@ class Store(Protocol):
         """Return memories by number, above ``after`` and up to ``upto``, or ``ids`` among them."""
         ...
 
+    async def turns_and_memories(
+        self, scope: Scope, turns: Sequence[int], memories: Sequence[int]
+    ) -> tuple[list[Turn], list[Memory]]:
+        """Return turns and memories by number, of one state of the scope, in one cheap read."""
+        ...
+
     async def vectors(
         self, scope: Scope, *, method: str | None = None, after: int = 0, upto: int | None = None
     ) -> tuple[list[int], Any]:
@@ -466,9 +476,18 @@ class Store(Protocol):
         ...
 
     async def links(
-        self, scope: Scope, *, method: str | None = None, after: int = 0, upto: int | None = None
+        self,
+        scope: Scope,
+        *,
+        method: str | None = None,
+        after: int = 0,
+        upto: int | None = None,
+        newer: Sequence[int] | None = None,
     ) -> list[Link]:
-        """Return links by (newer, older) whose newer memory is above ``after``, up to ``upto``."""
+        """Return links by (newer, older) whose newer memory is above ``after``, up to ``upto``.
+
+        With ``newer``, only those whose newer memory is one of these.
+        """
         ...
 
     async def marks(self, scope: Scope, *, method: str | None = None, after: int = 0) -> list[Mark]:
@@ -605,18 +624,19 @@ class Store(Protocol):
         """
         ...
 
-    async def settings(self, scope: Scope | None) -> UserSettings:
-        """Return what is set for a scope or, with None, for all of the store."""
+    async def settings(self, owner: Scope | str | None) -> UserSettings:
+        """Return what is set for a scope, for a tenant or, with None, for all of the store."""
         ...
 
     async def set_time_zone(self, scope: Scope, name: str | None) -> None:
         """Set a user's time zone, by its IANA name. Raises SettingsError for an unknown one."""
         ...
 
-    async def set_retention(self, scope: Scope | None, retention: timedelta | None) -> None:
-        """Set how long the turns of a scope are kept or, with None for it, all of the store's.
+    async def set_retention(self, owner: Scope | str | None, retention: timedelta | None) -> None:
+        """Set how long the turns of a scope, of a tenant or, with None, all are kept.
 
-        A scope's own setting goes before the store's. Raises SettingsError for less than a minute.
+        A scope's own setting goes before its tenant's, and that before the store's. Raises
+        SettingsError for less than a minute.
         """
         ...
 

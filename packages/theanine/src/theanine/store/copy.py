@@ -226,7 +226,7 @@ class StoreCopy:
             return erased, (), f"it doesn't know of {lacking} users that they were forgotten"
         kept = [
             f"{name} {theirs[0].get(name) or 'none'}, not {mine[0].get(name) or 'none'}"
-            for name in ("method", "retention")
+            for name in ("method", "retention", "tenants")
             if theirs[0].get(name) != mine[0].get(name)
         ]
         if kept and compare(theirs[0]["versions"], mine[0]["versions"]) is Order.OLDER:

@@ -10,6 +10,8 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any, TypeVar
 
+import anyio
+import anyio.to_thread
 import sqlalchemy as sa
 from sqlalchemy import exc, pool
 
@@ -17,24 +19,34 @@ from theanine.errors import (
     NotAStore,
     SettingsError,
     StoreError,
+    StoreFull,
     StoreUnavailable,
     WriteUnconfirmed,
 )
 from theanine.store import sqlstates
+from theanine.store.residue_scan import Probes
 from theanine.store.server_status import ServerStatus, load_status
 from theanine.store.sql import schema as t
 from theanine.store.sql import sidecars, upgrade, walls
 from theanine.store.sql.changes import Change, is_stored, trace_change
 from theanine.store.sql.distribution import (
     Distribution,
+    Rebalance,
     distribute,
     distribute_missing,
+    end_rebalance,
+    has_citus,
     load_distribution,
+    load_rebalance,
     prepare_migration,
+    start_rebalance,
     vacuum_shards,
 )
+from theanine.store.sql.fixed import Reads
+from theanine.store.sql.outbox import ask_for_listeners, cache_listeners
 from theanine.store.sql.scopes import cache_numbers, find_scope
 from theanine.store.sql.store import SqlStore
+from theanine.store.sql.tracing import traced
 from theanine.types import Scope
 
 T = TypeVar("T")
@@ -54,10 +66,12 @@ _IDLE_TIMEOUT = 60_000  # milliseconds after which the server ends a transaction
 _PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
 """Seconds before each further try of a transaction, at most; half of it at least."""
 _PATIENCE = 10.0  # seconds after which no further try begins
+_BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _UNCONFIRMED = (
     "{}: the connection was lost during a commit, so this may or may not be stored; repeating it "
     "is safe for turns with ids, transcripts and exports, for the rest look first"
 )
+_MAX_NUMBERS = 10_000  # cached scopes
 _ALL = 0x746865616E696E65
 """Key of the advisory lock that whoever writes holds: shared for one scope, alone for several."""
 
@@ -90,6 +104,9 @@ class PostgresStore(SqlStore):
         self._statement_timeout = settings["statement_timeout"]
         self._url = url.difference_update_query(_SETTINGS)
         self._read_only = read_only
+        self._is_citus = False
+        # Of scopes on Citus; each transaction checks the number that it has taken from here.
+        self._numbers: dict[Scope, int] = {}
 
     def _connect(self) -> sa.Engine:
         # Prepared statements don't live in PgBouncer's transaction mode.
@@ -103,17 +120,20 @@ class PostgresStore(SqlStore):
                 pool_timeout=self._pool_timeout,
                 max_overflow=0,
                 connect_args=parameters,
+                isolation_level="AUTOCOMMIT",  # see _connected
             )
         except ModuleNotFoundError as error:
             raise SettingsError(
                 "a store in PostgreSQL needs the extra postgres; install theanine[postgres]"
             ) from error
         try:
-            with engine.begin() as db:
+            with _connected(engine) as db:
+                db.exec_driver_sql("BEGIN")
                 if self._read_only:
                     self._require_revision(db)
                 else:
                     self._migrate(db)
+                self._is_citus = has_citus(db)
         except BaseException as error:
             engine.dispose()
             if isinstance(error, exc.ProgrammingError) and "connection option" in str(error.orig):
@@ -141,26 +161,73 @@ class PostgresStore(SqlStore):
     def _read_transaction(
         self, engine: sa.Engine, scope: Scope | None = None
     ) -> Generator[sa.Connection]:
-        options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        with engine.connect().execution_options(**options) as db:
-            yield _begin(db, self._limits(), scope)
+        with _connected(engine) as db:
+            yield self._begin(db, _BEGIN_READING, self._limits(), scope)
 
     @contextmanager
     def _write_transaction(
-        self, engine: sa.Engine, durable: bool = True, scope: Scope | None = None
+        self,
+        engine: sa.Engine,
+        durable: bool = True,
+        scope: Scope | None = None,
+        *,
+        alone: bool = True,
     ) -> Generator[sa.Connection]:
         if self._read_only:
             raise StoreError(f"{self.location} was opened to be read only")
         calls = self._limits(lock=_LOCK_TIMEOUT, idle_in_transaction_session=_IDLE_TIMEOUT)
         if not durable:
             calls.append("set_config('synchronous_commit', 'off', true)")
-        if scope is None:
-            calls.append(f"pg_advisory_xact_lock({_ALL})")
-        else:
-            calls.append(f"pg_advisory_xact_lock_shared({_ALL})")
+        shared = "" if scope is None and alone else "_shared"
+        calls.append(f"pg_advisory_xact_lock{shared}({_ALL})")
+        if scope is not None:
             calls.append(f"pg_advisory_xact_lock({_scope_key(scope)})")
-        with engine.begin() as db:
-            yield _begin(db, calls, scope)
+        with _connected(engine) as db:
+            yield self._begin(db, "BEGIN", calls, scope, writes=True)
+
+    def _begin(
+        self,
+        db: sa.Connection,
+        begin: str,
+        calls: Sequence[str],
+        scope: Scope | None,
+        *,
+        writes: bool = False,
+    ) -> sa.Connection:
+        """Begin work in a scope or, with None, in the whole store, after calls of the server.
+
+        The calls, the look-up of the scope and, for who writes, that of the webhooks that are to be
+        told go in one round trip. Citus would send all of a
+        string that holds a ``SET LOCAL`` to the workers, locks included.
+        """
+        if scope is None:
+            _run_at_once(db, [begin, *([f"SELECT {', '.join(calls)}"] if calls else [])])
+            walls.open_to_store(db)
+            return cache_numbers(db, {})
+        walls.enclose(db)
+        called = f"SELECT {', '.join([*calls, walls.open_to_tenant(scope)])}"
+        known = self._numbers.get(scope)
+        told = [walls.tell_workers_at_once(known)] if known else []
+        asked = [ask_for_listeners(scope.tenant)] if writes else []
+        results = _run_at_once(db, [begin, called, walls.look_up(scope), *asked, *told])
+        found = results[2]
+        if writes:
+            cache_listeners(db, results[3])
+        if not found:
+            if known:
+                self._numbers.pop(scope, None)
+                walls.close_to_scopes(db)
+            return cache_numbers(db, {})
+        [(number, is_citus, _)] = found
+        if is_citus and number != known:
+            walls.open_to_scope(db, number)
+            self._keep_number(scope, number)
+        return cache_numbers(db, {scope: number})
+
+    def _keep_number(self, scope: Scope, number: int) -> None:
+        if len(self._numbers) >= _MAX_NUMBERS:
+            self._numbers.clear()
+        self._numbers[scope] = number
 
     def _limits(self, **timeouts: int) -> list[str]:
         """Return calls that limit a transaction's waits, in milliseconds."""
@@ -169,6 +236,48 @@ class PostgresStore(SqlStore):
         return [
             f"set_config('{name}_timeout', '{value}', true)" for name, value in timeouts.items()
         ]
+
+    async def _read_rows(self, scope: Scope, reads: Reads) -> list[list[Any]]:
+        engine = self.engine
+
+        def read() -> list[list[Any]]:
+            return _repeat(lambda: self._read_at_once(engine, scope, reads))
+
+        return await anyio.to_thread.run_sync(self._run, read)
+
+    def _read_at_once(self, engine: sa.Engine, scope: Scope, reads: Reads) -> list[list[Any]]:
+        """Read in one round trip; on Citus in three if the scope's number isn't known.
+
+        There, the workers must be told the number before anything else.
+        """
+
+        def select(scope_id: str) -> list[str]:
+            return [each.text(engine.dialect, scope_id, numbers) for each, numbers in reads]
+
+        calls = ", ".join([*self._limits(), walls.open_to_tenant(scope)])
+        begin = [_BEGIN_READING, f"SELECT {calls}", walls.look_up(scope)]
+        selects = select(walls.SCOPE_ID)
+        with traced(engine.dialect.name, selects[0]), _connected(engine) as db:
+            results = _Results()
+            if not self._is_citus:
+                _, _, found, *results, _ = _run_at_once(db, [*begin, *selects, "COMMIT"])
+                self._is_citus = any(is_citus for _, is_citus, _ in found)
+            known = self._numbers.get(scope)
+            if self._is_citus and known:
+                told = walls.tell_workers_at_once(known)
+                statements = [*begin, told, *select(str(known)), "COMMIT"]
+                _, _, found, _, *results, _ = _run_at_once(db, statements)
+                if [number for number, _, _ in found] != [known]:  # it was forgotten
+                    self._numbers.pop(scope, None)
+                    known = None
+            if self._is_citus and not known:
+                _, _, found = _run_at_once(db, begin)
+                number = str(found[0][0]) if found else "NULL"
+                if found:
+                    _run_at_once(db, walls.tell_workers(number))
+                    self._keep_number(scope, found[0][0])
+                *results, _ = _run_at_once(db, [*select(number), "COMMIT"])
+        return [each.name(rows) for (each, _), rows in zip(reads, results, strict=True)]
 
     # repeating
 
@@ -183,6 +292,8 @@ class PostgresStore(SqlStore):
         work: Callable[[sa.Connection], T],
         scope: Scope | None = None,
         durable: bool = True,
+        *,
+        alone: bool = True,
     ) -> T:
         unanswered: tuple[Change, T] | None = None  # the try whose commit got no answer
 
@@ -199,7 +310,7 @@ class PostgresStore(SqlStore):
                 unanswered = None
             change, results = Change(), list[T]()
             try:
-                with self._write_transaction(engine, durable, scope) as db:
+                with self._write_transaction(engine, durable, scope, alone=alone) as db:
                     results.append(work(trace_change(db, change)))
                 return results[0]
             except exc.DBAPIError as error:
@@ -224,6 +335,8 @@ class PostgresStore(SqlStore):
         message = str(cause).strip().splitlines()[0] if str(cause).strip() else repr(cause)
         state = sqlstates.find_sqlstate(error)
         kind = StoreUnavailable if sqlstates.is_passing(state) else StoreError
+        if state == sqlstates.FULL:
+            kind = StoreFull
         advice = sqlstates.find_advice(state) or "database error"
         return kind(f"{self.location}: {advice} ({message})")
 
@@ -278,6 +391,36 @@ class PostgresStore(SqlStore):
         writers = partial(self._write_transaction, engine)
         return await self._finish(lambda: distribute(engine, self.location, writers, shards))
 
+    async def rebalance(self, progress: Callable[[Rebalance], object] | None = None) -> Rebalance:
+        """Move users between the workers of a Citus cluster until each has its share of them.
+
+        Others read and write meanwhile. The walls between users don't hold for the owner of the
+        tables until it is done. A rebalance that is cancelled stops after the moves that are done.
+
+        Args:
+            progress: is called with the state, again and again.
+
+        Returns the state at the end; without moves if there was nothing to move. Raises:
+            UserError: without the extension, or if the role is no superuser.
+            StoreUnavailable: a worker can't be reached, another process distributes, or a move
+                failed.
+        """
+        engine = self.engine
+        try:
+            if not await self._finish(lambda: start_rebalance(engine, self.location)):
+                return Rebalance()
+            while (now := await self.read(load_rebalance)).running:
+                if progress:
+                    progress(now)
+                await anyio.sleep(0.5)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._finish(lambda: end_rebalance(engine, self.location))
+        if now.state != "finished":
+            reason = "; ".join(now.messages) or "see the server's log"
+            raise StoreUnavailable(f"{self.location}: not all shards could be moved: {reason}")
+        return now
+
     # erasing
 
     def _note_erasure(self, db: sa.Connection, scope_ids: Sequence[int]) -> None:
@@ -290,9 +433,9 @@ class PostgresStore(SqlStore):
             "overwritten or deleted"
         )
 
-    def _scrub_files(self, engine: sa.Engine, texts: set[str], scope_id: int) -> bool:
+    def _scrub_files(self, engine: sa.Engine, probes: Probes, scope_id: int) -> bool:
         """Free the space of erased rows; what the server's files hold can't be verified."""
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as db:
+        with engine.connect() as db:
             distributed = vacuum_shards(db, scope_id)
             for table in t.metadata.sorted_tables:
                 if table.name not in distributed:
@@ -303,30 +446,45 @@ class PostgresStore(SqlStore):
         pass
 
 
-def _begin(db: sa.Connection, calls: Sequence[str], scope: Scope | None) -> sa.Connection:
-    """Begin work in a scope or, with None, in the whole store, after calls of the server.
+@contextmanager
+def _connected(engine: sa.Engine) -> Generator[sa.Connection]:
+    """Give a connection on which a transaction begins by a statement, not by itself.
 
-    The calls and the look-up of the scope go in one round trip. Citus would send all of a string
-    that holds a ``SET LOCAL`` to the workers, locks included.
+    So that ``BEGIN`` goes with other statements in one round trip. What was begun is committed at
+    the end, or rolled back after an error.
     """
-    if scope is None:
-        if calls:
-            db.exec_driver_sql(f"SELECT {', '.join(calls)}")
-        walls.open_to_store(db)
-        return cache_numbers(db, {})
-    walls.enclose(db)
-    calls = [*calls, walls.open_to_tenant(scope)]
-    result = db.exec_driver_sql(f"SELECT {', '.join(calls)}; {walls.look_up(scope)}")
-    cursor: Any = result.cursor
-    cursor.nextset()
-    row = cursor.fetchone()
-    result.close()
-    if row is None:
-        return cache_numbers(db, {})
-    number, is_citus, _ = row
-    if is_citus:
-        walls.open_to_scope(db, number)
-    return cache_numbers(db, {scope: number})
+    with engine.connect() as db:
+        driver: Any = db.connection.driver_connection
+        try:
+            with db.begin():
+                yield db
+        finally:
+            if driver.info.transaction_status.name != "IDLE":  # the connection was lost
+                db.invalidate()
+
+
+_Results = list[list[tuple[Any, ...]]]
+
+
+def _run_at_once(db: sa.Connection, statements: Sequence[str]) -> _Results:
+    """Run statements in one round trip, and return the rows of each."""
+    driver: Any = db.connection.driver_connection
+    errors: Any = db.dialect.loaded_dbapi
+    text = "; ".join(statements)
+    try:
+        cursor = driver.execute(text)
+        results = _Results()
+        while not results or cursor.nextset():
+            results.append(cursor.fetchall() if cursor.pgresult.nfields else [])
+    except errors.Error as error:
+        if lost := driver.closed:  # then, as SQLAlchemy assumes, the pool's others are, too
+            pool_of = db.engine.pool
+            pool_of._invalidate(db.connection, error)  # pyright: ignore[reportPrivateUsage]
+            db.invalidate(error)
+        raise exc.DBAPIError.instance(
+            text, (), error, errors.Error, connection_invalidated=lost
+        ) from error
+    return results
 
 
 def _load_sidecar(db: sa.Connection, scope: Scope, name: str) -> bytes | None:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from errno import ENOSPC
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -16,14 +17,23 @@ import sqlalchemy as sa
 from anyio import to_thread
 from sqlalchemy import exc, pool
 
-from theanine.errors import NotAStore, NotFound, SettingsError, StoreError, StoreUnavailable
+from theanine.errors import (
+    NotAStore,
+    NotFound,
+    SettingsError,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+)
 from theanine.private_files import touch
-from theanine.store import residue_scan, sidecar_files
+from theanine.store import sidecar_files
+from theanine.store.residue_scan import Probes, read_blocks
 from theanine.store.sql import erasure, upgrade
 from theanine.store.sql import schema as t
+from theanine.store.sql.database import P, T, Work
 from theanine.store.sql.memories import load_scope_version
 from theanine.store.sql.scopes import cache_numbers
-from theanine.store.sql.store import P, SqlStore, T, Work
+from theanine.store.sql.store import SqlStore
 from theanine.store.values import ScopeVersion
 from theanine.types import Scope
 
@@ -214,7 +224,12 @@ class SqliteStore(SqlStore):
 
     @contextmanager
     def _write_transaction(
-        self, engine: sa.Engine, durable: bool = True, scope: Scope | None = None
+        self,
+        engine: sa.Engine,
+        durable: bool = True,
+        scope: Scope | None = None,
+        *,
+        alone: bool = True,
     ) -> Generator[sa.Connection]:
         if self._uri:
             raise StoreError(_READ_ONLY.format(self.path))
@@ -239,12 +254,17 @@ class SqliteStore(SqlStore):
             with self._quick_lock:
                 if self._quick_connection is None:
                     self._quick_connection = cache_numbers(engine.connect(), self._scope_numbers)
+                db = self._quick_connection
+                raw: Any = db.connection.driver_connection
                 try:
-                    self._quick_connection.exec_driver_sql("BEGIN")
-                    self._drop_outdated(self._quick_connection)
-                    return work(self._quick_connection, *args, **kwargs)
+                    raw.execute("BEGIN")
+                    self._drop_outdated(raw)
+                    return work(db, *args, **kwargs)
+                except sqlite3.Error as error:
+                    raise exc.DBAPIError.instance(None, None, error, sqlite3.Error) from error
                 finally:
-                    self._quick_connection.rollback()
+                    db.rollback()
+                    raw.rollback()  # if nothing was done through SQLAlchemy
 
         return self._run(run)
 
@@ -252,9 +272,8 @@ class SqliteStore(SqlStore):
         """Return the version, cached until any connection of any process commits."""
         return await self._read_quickly(self._cached_version, scope)
 
-    def _drop_outdated(self, db: sa.Connection) -> None:
+    def _drop_outdated(self, raw: sqlite3.Connection) -> None:
         """Empty the caches if any connection of any process has committed, or if they are full."""
-        raw: Any = db.connection.dbapi_connection
         data_version = raw.execute("PRAGMA data_version").fetchone()[0]
         if data_version != self._data_version or len(self._scope_numbers) >= _MAX_VERSIONS:
             self._scope_versions.clear()
@@ -286,9 +305,9 @@ class SqliteStore(SqlStore):
             return NotAStore(f"{path} is not an SQLite database; name another file")
         advice = _ADVICE.get(code)
         if advice:
-            locked = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-            kind = StoreUnavailable if locked else StoreError
-            return kind(f"{path}: {advice} ({cause})")
+            return _KINDS.get(code, StoreError)(f"{path}: {advice} ({cause})")
+        if isinstance(error, OSError) and error.errno == ENOSPC:
+            return StoreFull(f"{path}: {_ADVICE[sqlite3.SQLITE_FULL]} ({error})")
         if isinstance(error, OSError):
             return StoreError(f"{path} can't be used: {error}; choose another file")
         return StoreError(f"{path}: database error: {cause}")
@@ -319,11 +338,14 @@ class SqliteStore(SqlStore):
 
     async def read_sidecar(self, scope: Scope, name: str) -> bytes | None:
         """Return the content of a file next to the store, or None."""
-        scope_id = (await self.scope_version(scope)).scope_id
-        folder = self._sidecar_folder
-        return await to_thread.run_sync(
-            self._run, lambda: sidecar_files.read_file(folder, scope_id, name)
+        path = sidecar_files.file_path(
+            self._sidecar_folder, (await self.scope_version(scope)).scope_id, name
         )
+
+        def read() -> bytes | None:
+            return self._run(lambda: sidecar_files.read_file(path))
+
+        return read() if sidecar_files.is_small(path) else await to_thread.run_sync(read)
 
     # erasing
 
@@ -352,14 +374,13 @@ class SqliteStore(SqlStore):
         faults = [str(row[0]) for row in db.exec_driver_sql("PRAGMA quick_check(5)")]
         return [fault for fault in faults if fault != "ok"]
 
-    def _scrub_files(self, engine: sa.Engine, texts: set[str], scope_id: int) -> bool:
+    def _scrub_files(self, engine: sa.Engine, probes: Probes, scope_id: int) -> bool:
         self._clean_files(engine, _BUSY_TIMEOUT)
-        probes = residue_scan.make_probes(texts)
-        remaining = residue_scan.find_probes(residue_scan.read_blocks(self.files), probes)
+        remaining = probes.find(read_blocks(self.files))
         with self._read_transaction(
             engine
         ) as db:  # data that was not erased may have the same text
-            return residue_scan.find_probes(_read_texts(db), remaining) == remaining
+            return len(remaining.find(_read_texts(db))) == len(remaining)
 
     def _clean_files(self, engine: sa.Engine, timeout: float) -> None:
         """Rewrite the file without deleted content, and empty the write-ahead log."""
@@ -399,8 +420,13 @@ _READ_ONLY = (
     "{} can only be read: the file or its folder is read-only; to change it, copy it to a writable "
     "folder or change the permissions"
 )
+_KINDS: dict[int, type[StoreError]] = {
+    sqlite3.SQLITE_FULL: StoreFull,
+    sqlite3.SQLITE_BUSY: StoreUnavailable,
+    sqlite3.SQLITE_LOCKED: StoreUnavailable,
+}
 _ADVICE = {
-    sqlite3.SQLITE_FULL: "the disk is full; free some space, then try again",
+    sqlite3.SQLITE_FULL: "the disk is full; free some space, then try again: nothing was stored",
     sqlite3.SQLITE_READONLY: "the file is read-only; change its permissions or move it",
     sqlite3.SQLITE_CANTOPEN: "the file can't be opened; check the path and its permissions",
     sqlite3.SQLITE_IOERR: "the disk failed or a file size limit was reached; check the disk",

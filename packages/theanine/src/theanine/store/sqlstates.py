@@ -9,27 +9,37 @@ from sqlalchemy import exc
 
 _NO_CONNECTION = "08001"
 _LOST = "08006"
+FULL = "53100"
+"""The server's disk is full."""
 
 _CONNECTING = {
     r'database ".*" does not exist': "3D000",
     r"authentication failed|role \".*\" does not exist|no pg_hba\.conf entry|no password": "28000",
     r"too many (clients|connections)|connection (slots|limit)|no more connections": "53300",
     r"starting up|shutting down|not (yet )?accepting connections|in recovery mode": "57P03",
-    r"unsupported startup parameter": "0A000",
+    r"unsupported startup parameter": "F0000",
 }
 """What servers say when a connection can't be made, for which the driver knows no SQLSTATE."""
+
+_INTERNAL = "XX000"
+# Citus' coordinator says this of a worker whose connection broke, where libpq has no SQLSTATE.
+_WORKER_LOST = re.compile(
+    r"server closed the connection|connection not open|no connection to the server|"
+    r"could not (send data to|receive data from) server|connection (error:|to the remote node)|"
+    r"failure on connection marked as essential"
+)
 
 _ADVICE = {
     "08001": "the server can't be reached; check that it runs, and the URL",
     "08": "the connection was lost; try again",
-    "0A000": "PgBouncer takes no `options` in a URL; set them for the role",
+    "F0000": "PgBouncer takes no `options` in a URL; set them for the role",
     "25006": "the server is read-only, such as a replica; name the primary",
     "25P03": "the server ended a transaction that did nothing for too long; try again",
     "28": "the server refuses this user; check the name, the password and pg_hba.conf",
     "3D": "there is no such database; create it first",
     "40": "other writers were in the way; try again",
     "42501": "this user lacks a right on the tables; grant it, or use the owner's account",
-    "53100": "the disk is full; free some space, then try again",
+    FULL: "the disk is full; free some space, then try again: nothing was stored",
     "53300": "the server has no connection left; try again, or lower pool_size",
     "53": "the server lacks memory or another resource; try again later",
     "55P03": "another writer was not done in time; try again",
@@ -48,7 +58,8 @@ def find_sqlstate(error: BaseException) -> str:
     """
     cause: Any = getattr(error, "orig", error)
     if state := getattr(cause, "sqlstate", None):
-        return str(state)
+        lost = state == _INTERNAL and _WORKER_LOST.search(str(cause))
+        return _LOST if lost else str(state)
     if isinstance(error, exc.DBAPIError):
         if error.connection_invalidated:
             return _LOST

@@ -16,6 +16,40 @@ from theanine.types import Scope, Turn, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hidden:
+    """What is about to be erased, and is not shown any more.
+
+    Attributes:
+        everything: whether nothing of the scope is shown.
+        sessions, turns, memories: their numbers; all of a session is hidden with it.
+    """
+
+    everything: bool = False
+    sessions: frozenset[int] = frozenset()
+    turns: frozenset[int] = frozenset()
+    memories: frozenset[int] = frozenset()
+
+    def __bool__(self) -> bool:
+        """Whether anything is hidden."""
+        return self.everything or bool(self.sessions or self.turns or self.memories)
+
+    def has_session(self, session: int) -> bool:
+        """Whether a session is hidden."""
+        return self.everything or session in self.sessions
+
+    def has_turn(self, turn: int, session: int) -> bool:
+        """Whether a turn is hidden."""
+        return turn in self.turns or self.has_session(session)
+
+    def has_memory(self, memory: int, session: int) -> bool:
+        """Whether a memory is hidden."""
+        return memory in self.memories or self.has_session(session)
+
+
+NOTHING_HIDDEN = Hidden()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeVersion:
     """The version of a scope's contents, by which a cache knows what it lacks.
 
@@ -28,6 +62,7 @@ class ScopeVersion:
         marks: highest mark number that was ever committed.
         embedder: name of the active embedder; empty before the first vector.
         time_zone: IANA name of the user's time zone; empty for none.
+        hidden: what is about to be erased.
     """
 
     scope_id: int = 0
@@ -37,6 +72,7 @@ class ScopeVersion:
     marks: int = 0
     embedder: str = ""
     time_zone: str = ""
+    hidden: Hidden = NOTHING_HIDDEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +100,7 @@ class Listing:
         search: words that each row has, in any case and order.
         since, until: bounds of when it was said, inclusive; aware.
         where: what its metadata matches.
+        hidden: what is left out.
     """
 
     limit: int | None = None
@@ -73,6 +110,7 @@ class Listing:
     since: datetime | None = None
     until: datetime | None = None
     where: Filter = NO_FILTER
+    hidden: Hidden = NOTHING_HIDDEN
 
     @property
     def words(self) -> frozenset[str]:
@@ -250,7 +288,8 @@ class ForgetReport:
         kept: what was not erased, and why.
         pending_again: number of other sessions that are pending again, because memories of theirs
             were erased.
-        kept_repeats: whether a turn that ``kept`` names has words of what was erased.
+        kept_repeats: whether a turn that ``kept`` names repeats what was erased: a name, a number
+            or a rare word of it, or half of the words of a sentence.
         files_verified: whether no erased text was found in any file afterwards, but for that of
             turns that ``kept`` names. False, for example, while an export reads an earlier state,
             and on a server, whose files can't be read.

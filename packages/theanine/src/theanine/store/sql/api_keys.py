@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from theanine.clock import micros, moment
 from theanine.errors import BadInput, NotFound
 from theanine.store.sql import schema as t
+from theanine.store.sql.claims import note_change
 from theanine.store.sql.rows import insert_rows
 from theanine.store.validate import check_name
 
@@ -32,10 +33,10 @@ class ApiKey:
 
     Attributes:
         id: the public part of the key.
-        name: what it is for, in the words of who made it.
-        tenant: the tenant whose data it opens.
-        user: the only user whose data it opens; None for all of the tenant.
-        agent: the only agent whose data it opens; None for all of the tenant.
+        name: its purpose, as given by its creator.
+        tenant: the tenant whose data it gives access to.
+        user: the only user whose data it gives access to; None for all of the tenant.
+        agent: the only agent whose data it gives access to; None for all of the tenant.
         rights: see :data:`Right`, in their order.
         rate: requests a minute; None for no limit of its own.
         created_at: when it was made, aware.
@@ -71,7 +72,7 @@ def create_key(
     rate: int | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """Store a new key and return it with its token, which can't be had again.
+    """Store a new key and return it with its token, which can't be read again.
 
     Raises BadInput for an unknown right, a rate below 1, or a name that can't be stored.
     """
@@ -108,6 +109,7 @@ def create_key(
         "created_at": micros(at),
         "expires_at": None if expires_at is None else micros(expires_at),
     }
+    note_change(db)
     insert_rows(db, t.api_key, [row])
     return key, f"{PREFIX}_{key.id}_{secret}"
 
@@ -139,6 +141,7 @@ def revoke_key(db: sa.Connection, key: str, at: datetime, tenant: str | None = N
     if found is None:
         raise NotFound(f"there is no key {key}")
     if found.revoked_at is None:
+        note_change(db)
         changed = t.api_key.update().where(t.api_key.c.id == key)
         db.execute(changed.values(revoked_at=micros(at)))
     return next(each for each in load_keys(db, tenant) if each.id == key)

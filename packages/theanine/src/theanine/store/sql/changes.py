@@ -1,18 +1,20 @@
-"""Counting changes, so that a change whose commit got no answer is found again.
+"""Counting changes, to find out whether a commit without an answer was stored.
 
 A connection can be lost during a commit: the change may be stored or not, and repeating it blindly
-could store it twice. So on a server each change leaves a random id in what it changes, in the same
-transaction. The numbers of transactions don't do: after a crash the server gives them out again.
+could store it twice. So on a server each change stores a random id in its own transaction. The
+server's transaction numbers can't be used, because a server reuses them after a crash.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from secrets import token_hex
+from typing import Any
 
 import sqlalchemy as sa
 
 from theanine.store.sql import schema as t
+from theanine.store.sql.claims import note_change
 from theanine.store.sql.scopes import find_scope
 from theanine.store.sql.versions import (
     ScopeTombstones,
@@ -35,7 +37,7 @@ class Change:
 
     Attributes:
         id: random.
-        counted: whether the id was left.
+        counted: whether the id was stored.
         revision: that of the scope or of the store's settings after the change; None if there is
             no such scope (any more).
     """
@@ -52,24 +54,48 @@ _COUNT = (
     .values(revision=t.scope_state.c.revision + 1)
 )
 _ID = sa.bindparam("change", type_=sa.Text())
-_COUNT_AND_LEAVE_ID = _COUNT.values(
-    recent_changes=sa.func.left(_ID + t.scope_state.c.recent_changes, _KEPT * _ID_LENGTH)
-).returning(t.scope_state.c.revision)
+_LEAVE_ID = {
+    "recent_changes": sa.func.left(_ID + t.scope_state.c.recent_changes, _KEPT * _ID_LENGTH)
+}
+_COUNT_AND_LEAVE_ID = _COUNT.values(_LEAVE_ID).returning(t.scope_state.c.revision)
+_TAKE_TURNS = (
+    t.scope_state.update()
+    .where(t.scope_state.c.scope == sa.bindparam("scope_id"))
+    .values(next_turn=t.scope_state.c.next_turn + sa.bindparam("count"))
+    .returning(t.scope_state.c.next_turn, t.scope_state.c.time_zone, t.scope_state.c.revision)
+)
+_TAKE_TURNS_AND_COUNT = _TAKE_TURNS.values(revision=t.scope_state.c.revision + 1, **_LEAVE_ID)
 
 
 def trace_change(db: sa.Connection, change: Change) -> sa.Connection:
-    """Have :func:`count_change` leave the id of a change."""
+    """Have :func:`count_change` store the id of a change."""
     return db.execution_options(**{_OPTION: change})
+
+
+def take_turn_numbers(db: sa.Connection, scope_id: int, count: int) -> tuple[int, str | None]:
+    """Take numbers for turns; return the first one, and the user's time zone.
+
+    On a server, this counts the change as well: that is a round trip less.
+    """
+    change: Change | None = db.get_execution_options().get(_OPTION)
+    values: dict[str, Any] = {"scope_id": scope_id, "count": count}
+    if change is None or change.revision is not None:
+        row = db.execute(_TAKE_TURNS, values).one()
+    else:
+        row = db.execute(_TAKE_TURNS_AND_COUNT, {**values, "change": change.id}).one()
+        change.counted, change.revision = True, row.revision
+    return row.next_turn - count, row.time_zone
 
 
 def count_change(db: sa.Connection, scope: Scope | None) -> None:
     """Count a change of one scope, if it exists; None: of all scopes and the store's settings."""
+    note_change(db)
     change: Change | None = db.get_execution_options().get(_OPTION)
     if change is not None:
         change.counted = True
     if scope is not None:
         number = find_scope(db, scope)
-        if not number:
+        if not number or (change is not None and change.revision is not None):
             return
         if change is None:
             db.execute(_COUNT, {"scope_id": number})

@@ -1,4 +1,4 @@
-"""Committing what a method made of a session: memories, vectors, links, marks and progress."""
+"""Commit the result of remembering: memories, vectors, links, marks and progress."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from theanine.clock import micros, moment
 from theanine.errors import BadInput, NotFound
 from theanine.store.sql import schema as t
 from theanine.store.sql.leases import require_lease
+from theanine.store.sql.outbox import announce
 from theanine.store.sql.remembering import (
     SELECT_IMPORTED,
     load_progress,
@@ -58,7 +59,10 @@ def commit_batch(
     if not _advance_progress(db, scope_id, session, method, at, seen):
         return []
     _check_batch(db, scope_id, batch)
-    return _insert_batch(db, session_row, method, batch, embedder)
+    memories = _insert_batch(db, session_row, method, batch, embedder)
+    data = {"session": session, "method": method, "memories": len(memories)}
+    announce(db, scope.tenant, scope.user, scope.agent, "session.remembered", data)
+    return memories
 
 
 # Built once: an import commits hundreds of batches a second.
@@ -75,7 +79,7 @@ def _advance_progress(
     at: datetime,
     seen: tuple[int, int] | None,
 ) -> bool:
-    """Advance the progress over what the method has seen; False if it was there already.
+    """Advance the progress to the last input that the method has read; False if nothing is new.
 
     Turns that were logged while the method worked keep the session pending.
     """

@@ -1,4 +1,4 @@
-"""What a caller says of a memory: corrections and pins."""
+"""Marks that a caller makes on memories: corrections, pins and acceptances."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from theanine.store.sql.vectors import insert_vectors, load_active_embedder, req
 from theanine.store.validate import check_time, check_utterance
 from theanine.types import (
     CALLER,
+    CORRECTS,
     PIN_KINDS,
     MarkKind,
     Memory,
@@ -32,7 +33,7 @@ from theanine.types import (
 )
 
 CARRIED = "carried over from another method"
-"""Reason of a mark that was made because the caller made it on another method's memory."""
+"""Reason of a mark that was copied from another method's memory."""
 
 
 def correct_memory(
@@ -48,7 +49,8 @@ def correct_memory(
 ) -> Memory:
     """Log the correction as a turn in a session of its own, with the memory that it makes."""
     check_time(at, "the time of the correction")
-    utterance = Utterance(text=text, speaker=speaker or scope.user, at=at)
+    notes = {CORRECTS: str(memory)}
+    utterance = Utterance(text=text, speaker=speaker or scope.user, at=at, notes=notes)
     check_utterance(utterance)
     scope_id, old = _load_memory(db, scope, memory)
     marks = _load_marks(db, scope_id, memory)
@@ -86,7 +88,7 @@ def correct_memory(
 
 
 def set_pin(db: sa.Connection, scope: Scope, memory: int, pinned: bool) -> bool:
-    """Pin a memory or take its pin off; False if it was so already."""
+    """Pin or unpin a memory; False if nothing changes."""
     scope_id, stored = _load_memory(db, scope, memory)
     marks = _load_marks(db, scope_id, memory)
     if pinned and "corrected" in marks:
@@ -98,8 +100,24 @@ def set_pin(db: sa.Connection, scope: Scope, memory: int, pinned: bool) -> bool:
     return True
 
 
+def accept_memory(db: sa.Connection, scope: Scope, memory: int) -> bool:
+    """Mark a memory as accepted; False if it was already. Raises NotFound."""
+    scope_id, stored = _load_memory(db, scope, memory)
+    if "accepted" in _load_marks(db, scope_id, memory):
+        return False
+    insert_mark(db, scope_id, memory, "accepted", stored.session, stored.method)
+    return True
+
+
+def load_accepted(db: sa.Connection, scope: Scope) -> set[int]:
+    """Return the ids of the memories that are marked as accepted."""
+    m = t.mark.c
+    query = sa.select(m.memory).where(m.scope == find_scope(db, scope), m.kind == "accepted")
+    return set(db.execute(query).scalars())
+
+
 def carry_marks(db: sa.Connection, method: str, scope: Scope | None = None) -> None:
-    """Give what the caller said of other methods' memories to those on the same turns."""
+    """Copy the caller's marks to the method's memories of the same turns."""
     m = t.mark.c
     for scope_id in load_scope_ids(db, scope):
         own = (m.scope == scope_id, m.made_by == CALLER, m.method != method, m.reason == "")
@@ -118,7 +136,7 @@ def carry_over(
     *,
     reason: str | None = None,
 ) -> bool:
-    """Give the corrections and pins of memories to those of ``method``; False if it has them all.
+    """Copy corrections and pins of memories to those of ``method``; False if it has them all.
 
     What was carried over to the memories itself is left out where there is a ``reason``, so that
     nothing spreads from method to method. A correction waits until its session is remembered, and
@@ -135,43 +153,50 @@ def carry_over(
     )
     concerned = {number for row in db.execute(marked) for number in row} & shared.keys()
     sources = _count_sources(db, scope_id, concerned.union(*(shared[old] for old in concerned)))
-    heirs = {
-        old: _find_heir(db, scope_id, old, shared[old], sources)
+    counterparts = {
+        old: _find_counterpart(db, scope_id, old, shared[old], sources)
         for old in sorted(concerned)
         if shared[old]
     }
     pins: dict[int, sa.Row[Any]] = {}
     changed = False
-    for old, heir in heirs.items():
+    for old, counterpart in counterparts.items():
         marks = {
             kind: row
             for kind, row in _load_marks(db, scope_id, old).items()
             if not (reason and row.reason)
         }
-        count = shared[old][heir]
+        count = shared[old][counterpart]
         row, successor = marks.get("corrected"), None
-        if row is not None and sources[heir] == count and 2 * count >= sources[old]:
-            successor = heirs.get(row.by)
+        if row is not None and sources[counterpart] == count and 2 * count >= sources[old]:
+            successor = counterparts.get(row.by)
             progress = load_progress(db, scope_id, row.session, method)
-            known = "corrected" in _load_marks(db, scope_id, heir)
-            if progress and progress.remembered_at and not known and successor != heir:
+            known = "corrected" in _load_marks(db, scope_id, counterpart)
+            if progress and progress.remembered_at and not known and successor != counterpart:
                 why = row.reason if reason is None else reason
                 insert_mark(
-                    db, scope_id, heir, "corrected", row.session, method, by=successor, reason=why
+                    db,
+                    scope_id,
+                    counterpart,
+                    "corrected",
+                    row.session,
+                    method,
+                    by=successor,
+                    reason=why,
                 )
                 if successor is not None:
-                    _link_change(db, scope_id, heir, successor, method)
+                    _link_change(db, scope_id, counterpart, successor, method)
                 changed = True
         pin = marks.get("pinned") or marks.get("unpinned")
-        if pin is not None and (heir not in pins or pins[heir].id < pin.id):
-            pins[heir] = pin
-    for heir, pin in pins.items():
-        there = _load_marks(db, scope_id, heir)
+        if pin is not None and (counterpart not in pins or pins[counterpart].id < pin.id):
+            pins[counterpart] = pin
+    for counterpart, pin in pins.items():
+        there = _load_marks(db, scope_id, counterpart)
         own = there.get("pinned") or there.get("unpinned")
         newer = own is None or own.id < pin.id
         if newer and ("pinned" in there) != (pin.kind == "pinned"):
             why = pin.reason if reason is None else reason
-            insert_mark(db, scope_id, heir, pin.kind, pin.session, method, reason=why)
+            insert_mark(db, scope_id, counterpart, pin.kind, pin.session, method, reason=why)
             changed = True
     return changed
 
@@ -205,33 +230,33 @@ def _count_sources(db: sa.Connection, scope_id: int, memories: Collection[int]) 
     }
 
 
-def _find_heir(
+def _find_counterpart(
     db: sa.Connection,
     scope_id: int,
     old: int,
     shared: Mapping[int, int],
     sources: Mapping[int, int],
 ) -> int:
-    """Return the memory with the fewest other source turns, then with most of the old one's.
+    """Return the new memory that best corresponds to an old one, by their source turns.
 
-    Of several, it is the one whose vector is nearest.
+    It has the fewest other source turns, then most of the old one's, then the nearest vector.
     """
     ranks = {new: (sources[new] - count, -count) for new, count in shared.items()}
     best = min(ranks.values())
-    heirs = sorted(new for new, rank in ranks.items() if rank == best)
+    counterparts = sorted(new for new, rank in ranks.items() if rank == best)
     active = load_active_embedder(db)
-    if len(heirs) == 1 or active is None:
-        return heirs[0]
+    if len(counterparts) == 1 or active is None:
+        return counterparts[0]
     v = t.vector.c
     query = sa.select(v.memory, v.data).where(v.scope == scope_id, v.embedder == active.id)
     vectors = {
         row.memory: np.frombuffer(row.data, "<f2").astype(np.float32)
-        for some in chunks([old, *heirs])
+        for some in chunks([old, *counterparts])
         for row in db.execute(query.where(v.memory.in_(some)))
     }
-    if vectors.keys() < {old, *heirs}:
-        return heirs[0]
-    return max(heirs, key=lambda heir: float(vectors[heir] @ vectors[old]))
+    if vectors.keys() < {old, *counterparts}:
+        return counterparts[0]
+    return max(counterparts, key=lambda counterpart: float(vectors[counterpart] @ vectors[old]))
 
 
 def insert_mark(

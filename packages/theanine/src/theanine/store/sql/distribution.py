@@ -17,6 +17,7 @@ from sqlalchemy import exc
 from theanine.errors import StoreUnavailable, UserError
 from theanine.store import sqlstates
 from theanine.store.sql import schema as t
+from theanine.store.sql import walls
 
 TABLES = tuple(table.name for table in t.metadata.sorted_tables if "scope" in table.c)
 """The tables that are distributed by their column ``scope``; the others stay on the coordinator."""
@@ -47,6 +48,27 @@ class Distribution:
     def __str__(self) -> str:
         workers = "1 worker" if len(self.workers) == 1 else f"{len(self.workers)} workers"
         return f"{len(self.tables)} tables by user, each in {self.shards} shards over {workers}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rebalance:
+    """The state of the latest rebalance of a cluster.
+
+    Attributes:
+        state: as Citus says, such as ``running`` or ``finished``; empty without any.
+        done: the moves that are done.
+        moves: all of its moves; one takes a group of shards to another worker.
+        messages: what Citus says of moves that failed.
+    """
+
+    state: str = ""
+    done: int = 0
+    moves: int = 0
+    messages: tuple[str, ...] = ()
+
+    @property
+    def running(self) -> bool:
+        return self.state in ("scheduled", "running", "cancelling", "failing")
 
 
 def has_citus(db: sa.Connection) -> bool:
@@ -113,11 +135,7 @@ def distribute(
     ``exclude_writers`` begins a transaction in which no other one writes.
     """
     with _alone(engine, location) as db:
-        if not has_citus(db):
-            raise UserError(
-                f"{location} has no Citus extension; run CREATE EXTENSION citus in this database "
-                "on every server, then add the workers with citus_add_node"
-            )
+        _require_citus(db, location)
         distributed = _count_shards(db)
         missing = [name for name in TABLES if name not in distributed]
         if any(_size_in_bytes(db, name) for name in missing):
@@ -127,6 +145,57 @@ def distribute(
                 distribute_missing(transaction, shards)
         _erase_copies(db, location)
     return missing
+
+
+def start_rebalance(engine: sa.Engine, location: str) -> bool:
+    """Start moving shards until every worker has its share; one that is running goes on.
+
+    Returns whether there is anything to move. A shard is moved by logical replication, so that
+    writers don't wait. The role that Citus makes for it has the rights of the tables' owner, and
+    replicates only into tables whose policies don't bind their owner: end with
+    :func:`end_rebalance`, in any case.
+    """
+    with _alone(engine, location) as db:
+        _require_citus(db, location)
+        if "superuser" not in walls.find_bypass(db):
+            raise UserError(f"{location}: only a superuser can move shards; name one in the URL")
+        _bind_owner(db, location, bound=False)
+        if load_rebalance(db).running:
+            return True
+        start = "SELECT citus_rebalance_start(shard_transfer_mode => 'force_logical')"
+        return db.exec_driver_sql(start).scalar_one() is not None
+
+
+def end_rebalance(engine: sa.Engine, location: str) -> None:
+    """Stop moving shards, if it isn't done, and have the policies bind the owner again.
+
+    What was moved so far stays where it is.
+    """
+    with _alone(engine, location) as db:
+        if load_rebalance(db).running:
+            db.exec_driver_sql("SELECT citus_rebalance_stop()")
+            while load_rebalance(db).running:
+                time.sleep(0.1)
+        _bind_owner(db, location, bound=True)
+
+
+def _bind_owner(db: sa.Connection, location: str, *, bound: bool) -> None:
+    for statement in walls.binding_statements(bound=bound):
+        _lock_between_readers(db, statement, f"{location}: a table can't be changed")
+
+
+def load_rebalance(db: sa.Connection) -> Rebalance:
+    """Return the state of the latest rebalance."""
+    row = db.exec_driver_sql(
+        "SELECT state, details -> 'task_state_counts', "
+        "jsonb_path_query_array(details, '$.tasks[*].message ? (@ != \"\")') "
+        "FROM citus_rebalance_status()"
+    ).one_or_none()
+    if row is None:
+        return Rebalance()
+    state, counts, messages = row
+    done = counts.get("done", 0)
+    return Rebalance(state=state, done=done, moves=sum(counts.values()), messages=tuple(messages))
 
 
 def distribute_missing(db: sa.Connection, shards: int | None = None) -> None:
@@ -173,15 +242,23 @@ def vacuum_shards(db: sa.Connection, scope_id: int) -> Collection[str]:
 @contextmanager
 def _alone(engine: sa.Engine, location: str) -> Generator[sa.Connection]:
     """Return a connection without transactions, unless another process distributes the tables."""
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as db:
+    with engine.connect() as db:
         db.detach()  # the pool must not get its settings and its lock
         # The server ends a statement soon after the process that waited for it was killed.
         db.exec_driver_sql("SET client_connection_check_interval = '2s'")
         if not db.exec_driver_sql(f"SELECT pg_try_advisory_lock({_LOCK})").scalar_one():
             raise StoreUnavailable(
-                f"{location}: another process is distributing the tables; try again later"
+                f"{location}: another process distributes or rebalances the tables; try again later"
             )
         yield db
+
+
+def _require_citus(db: sa.Connection, location: str) -> None:
+    if not has_citus(db):
+        raise UserError(
+            f"{location} has no Citus extension; run CREATE EXTENSION citus in this database "
+            "on every server, then add the workers with citus_add_node"
+        )
 
 
 def _require_sight(db: sa.Connection, location: str) -> None:
@@ -207,21 +284,26 @@ def _size_in_bytes(db: sa.Connection, name: str) -> int:
 
 def _erase_copies(db: sa.Connection, location: str) -> None:
     """Erase the rows on the coordinator that were copied to workers."""
-    db.exec_driver_sql(f"SET lock_timeout = {_LOCK_TIMEOUT}")
     for name in TABLES:
-        for _ in range(_TRIES):
-            if not _size_in_bytes(db, name):
-                break
-            try:
-                db.exec_driver_sql(
-                    f"SELECT truncate_local_data_after_distributing_table('\"{name}\"')"
-                )
-            except exc.OperationalError as error:
-                if sqlstates.find_sqlstate(error) != "55P03":
-                    raise
-                time.sleep(1)
-        else:
-            raise StoreUnavailable(
-                f"{location}: the coordinator's copy of table {name} can't be erased while it is "
-                "read, such as by an export; run this again later"
+        if _size_in_bytes(db, name):
+            _lock_between_readers(
+                db,
+                f"SELECT truncate_local_data_after_distributing_table('\"{name}\"')",
+                f"{location}: the coordinator's copy of table {name} can't be erased",
             )
+
+
+def _lock_between_readers(db: sa.Connection, statement: str, failure: str) -> None:
+    """Run a statement that locks a table for everyone, without keeping others waiting for long."""
+    db.exec_driver_sql(f"SET lock_timeout = {_LOCK_TIMEOUT}")
+    for _ in range(_TRIES):
+        try:
+            db.exec_driver_sql(statement)
+            return
+        except exc.OperationalError as error:
+            if sqlstates.find_sqlstate(error) != "55P03":
+                raise
+            time.sleep(1)
+    raise StoreUnavailable(
+        f"{failure} while it is read, such as by an export; run this again later"
+    )

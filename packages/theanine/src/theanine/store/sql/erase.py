@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from theanine.clock import micros
 from theanine.errors import BadInput, NotFound
+from theanine.store.residue_scan import Probes
 from theanine.store.sql import schema as t
 from theanine.store.sql.erasure import Erasure
 from theanine.store.sql.rows import chunks, require_session
@@ -25,8 +26,8 @@ from theanine.store.sql.versions import add_scope_tombstone
 from theanine.store.values import ForgetReport
 from theanine.types import CALLER, LOCAL_MODEL, Scope
 
-Erased = tuple[ForgetReport, set[str]]
-"""The report, not verified yet, and the texts that must leave the files."""
+Erased = tuple[ForgetReport, Probes]
+"""The report, not verified yet, and parts of the erased texts to search the files for."""
 
 _SOURCES = t.source.join(
     t.memory, sa.and_(t.memory.c.scope == t.source.c.scope, t.memory.c.id == t.source.c.memory)
@@ -63,10 +64,8 @@ def forget(
         _forget_named_turns(erasure, [turn] if isinstance(turn, int) else turn)
     else:
         add_scope_tombstone(db, scope, scope_id)
-        for table in t.metadata.sorted_tables:
-            if table is t.scope or "scope" in table.c:
-                erasure.delete(table)
-    return erasure.report(scope), erasure.texts
+        erasure.delete_everything()
+    return erasure.report(scope), erasure.probes
 
 
 def _find_thread(db: sa.Connection, scope_id: int, thread: str) -> Sequence[int]:
@@ -152,44 +151,65 @@ def _forget_turns(erasure: Erasure, numbers: Sequence[int]) -> None:
     A model had the whole session in its prompt, so what it wrote of that session goes as well.
     """
     db, scope_id = erasure.db, erasure.scope_id
-    turns = [
-        row
-        for some in chunks(numbers)
-        for row in db.execute(
-            sa.select(t.turn).where(t.turn.c.scope == scope_id, t.turn.c.id.in_(some))
-        )
-    ]
+    turns = _load_keys(db, scope_id, numbers)
     sessions = {turn.session for turn in turns}
     again = _find_makers(db, scope_id, numbers) | _find_models(db, scope_id, sessions)
     keys = {(turn.session, turn.key) for turn in turns}
+    g = t.given.c
     for some in chunks(sorted(sessions)):
-        given = (t.given.c.scope == scope_id, t.given.c.session.in_(some))
-        for row in db.execute(sa.select(t.given).where(*given)).all():
-            if any((row.session, key) in keys for key in json.loads(row.source_keys)):
-                add_memory_tombstones(db, scope_id, row.session, [row.text])
-                same = (t.given.c.session == row.session, t.given.c.position == row.position)
-                erasure.delete(t.given, *same)
+        given = sa.select(g.session, g.position, g.source_keys).where(
+            g.scope == scope_id, g.session.in_(some)
+        )
+        lost = [
+            (row.session, row.position)
+            for row in db.execute(given)
+            if any((row.session, key) in keys for key in json.loads(row.source_keys))
+        ]
+        for session, position in lost:
+            same = (g.session == session, g.position == position)
+            text = db.execute(sa.select(g.text).where(g.scope == scope_id, *same)).scalar_one()
+            add_memory_tombstones(db, scope_id, session, [text])
+            erasure.delete(t.given, *same)
     _delete_turns(erasure, turns)
     erasure.delete_with_derived([], 0, None, again)
     erasure.redact_journal(sessions)
     _drop_empty_sessions(erasure, sessions)
 
 
-def _delete_turns(erasure: Erasure, turns: Sequence[sa.Row[Any]]) -> None:
+def _load_keys(
+    db: sa.Connection, scope_id: int, numbers: Sequence[int]
+) -> list[sa.Row[int, int, str | None]]:
+    """Return id, session and key of turns: all their texts at once could be very long."""
+    c = t.turn.c
+    query = sa.select(c.id, c.session, c.key).where(c.scope == scope_id)
+    return [row for some in chunks(numbers) for row in db.execute(query.where(c.id.in_(some)))]
+
+
+def _delete_turns(erasure: Erasure, turns: Sequence[sa.Row[*tuple[Any, ...]]]) -> None:
     """Delete turns, and keep those that could be recognized from being logged again."""
-    for some in chunks([turn.id for turn in turns]):
-        erasure.delete(t.turn, t.turn.c.id.in_(some))
-    s = t.session.c
+    db, scope_id, s = erasure.db, erasure.scope_id, t.session.c
     of_session: defaultdict[int, list[sa.Row[Any]]] = defaultdict(list)
     for turn in turns:
         of_session[turn.session].append(turn)
     for session, erased in of_session.items():
-        keys = [turn.key for turn in erased if turn.key is not None]
-        add_turn_tombstones(erasure.db, erasure.scope_id, session, keys)
-        same = (s.scope == erasure.scope_id, s.id == session, s.thread.is_not(None))
-        if erasure.db.execute(sa.select(s.id).where(*same)).first():  # may be sent again
-            words = [(turn.role, turn.text) for turn in erased if turn.key is None]
-            add_words_tombstones(erasure.db, erasure.scope_id, session, words)
+        if keys := [turn.key for turn in erased if turn.key is not None]:
+            add_turn_tombstones(db, scope_id, session, keys)
+        without = [turn.id for turn in erased if turn.key is None]
+        same = (s.scope == scope_id, s.id == session, s.thread.is_not(None))
+        if without and db.execute(sa.select(s.id).where(*same)).first():  # may be sent again
+            add_words_tombstones(db, scope_id, session, _read_words(db, scope_id, without))
+    for some in chunks([turn.id for turn in turns]):
+        erasure.delete(t.turn, t.turn.c.id.in_(some))
+
+
+def _read_words(
+    db: sa.Connection, scope_id: int, numbers: Sequence[int]
+) -> Iterator[tuple[str, str]]:
+    """Yield role and text of turns, a few at a time."""
+    c = t.turn.c
+    query = sa.select(c.role, c.text).where(c.scope == scope_id)
+    for some in chunks(numbers):
+        yield from db.execute(query.where(c.id.in_(some)))
 
 
 def _drop_empty_sessions(erasure: Erasure, sessions: Collection[int]) -> None:
@@ -246,7 +266,7 @@ def expire(db: sa.Connection, scope: Scope, before: datetime) -> Erased:
         erasure.delete(t.given, t.given.c.session == session)
     erasure.redact_journal(sessions)
     erasure.finish()
-    return erasure.report(scope), erasure.texts
+    return erasure.report(scope), erasure.probes
 
 
 def _expired_turns(scope_id: int, before: datetime) -> sa.Select[int]:

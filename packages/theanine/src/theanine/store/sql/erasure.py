@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
 
+from theanine.store.residue_scan import Probes
 from theanine.store.sql import schema as t
 from theanine.store.sql.journal import erased_columns
+from theanine.store.sql.repetition import ErasedWords
 from theanine.store.sql.rows import chunks, local_time
 from theanine.store.sql.scopes import invalidate_scope
 from theanine.store.values import ForgetReport
@@ -57,6 +58,7 @@ NAME_COLUMNS: tuple[sa.Column[Any], ...] = (
 """Columns with other names, which may happen to equal an erased text."""
 
 
+_READ_ROWS = 500
 _SAID = (t.turn.c.text, t.turn.c.shared, t.memory.c.text, t.given.c.text)
 
 
@@ -66,8 +68,9 @@ class Erasure:
 
     Attributes:
         counts: rows deleted so far, by table; for the journal, entries redacted.
-        texts: the values of ``TEXT_COLUMNS`` that were deleted.
-        said: those of turns and memories alone.
+        probes: slices of the values of ``TEXT_COLUMNS`` that were deleted, to look for in files; of
+            no use in PostgreSQL, whose files can't be searched.
+        said: words of the turns and memories that were deleted.
         kept: what had to be kept, and why.
         kept_texts: the texts of the turns that ``kept`` names.
         again: sessions of which memories were lost, to be remembered again.
@@ -76,20 +79,29 @@ class Erasure:
     db: sa.Connection
     scope_id: int
     counts: Counter[str] = field(default_factory=Counter[str])
-    texts: set[str] = field(default_factory=set[str])
-    said: set[str] = field(default_factory=set[str])
+    probes: Probes = field(default_factory=Probes)
+    said: ErasedWords = field(default_factory=ErasedWords)
     kept: list[str] = field(default_factory=list[str])
     kept_texts: list[str] = field(default_factory=list[str])
     again: set[int] = field(default_factory=set[int])
 
     def delete(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> None:
         """Delete rows of the scope and collect their texts."""
+        said = [column for column in _SAID if column.table is table]
+        for text in self._read(said, (table.c.scope == self.scope_id, *where)) if said else ():
+            self.said.add(text)
+        self._delete(table, where)
+
+    def delete_everything(self) -> None:
+        """Delete all rows of the scope; nothing is kept that could repeat any of it."""
+        for table in t.metadata.sorted_tables:
+            if table is t.scope or "scope" in table.c:
+                self._delete(table, ())
+
+    def _delete(self, table: sa.Table, where: Sequence[sa.ColumnElement[bool]]) -> None:
         owner = table.c.id if table is t.scope else table.c.scope
         match = (owner == self.scope_id, *where)
         self._collect_texts(match, [column for column in TEXT_COLUMNS if column.table is table])
-        if said := [column for column in _SAID if column.table is table]:
-            rows = self.db.execute(sa.select(*said).where(*match))
-            self.said.update(text for row in rows for text in row if text)
         self.counts[table.name] += self.db.execute(table.delete().where(*match)).rowcount
 
     def delete_with_derived(
@@ -158,11 +170,18 @@ class Erasure:
 
         They may repeat them, but what was said stays until its own session is forgotten.
         """
-        turns = sa.select(t.turn).where(
-            t.turn.c.scope == self.scope_id, t.turn.c.session != session, t.turn.c.recalled != "[]"
+        c = t.turn.c
+        showing = sa.select(c.id, c.recalled).where(
+            c.scope == self.scope_id, c.session != session, c.recalled != "[]"
         )
-        for turn in self.db.execute(turns):
-            if not memories.isdisjoint(json.loads(turn.recalled)):
+        numbers = [
+            row.id
+            for row in self.db.execute(showing)
+            if not memories.isdisjoint(json.loads(row.recalled))
+        ]
+        for some in chunks(numbers):
+            turns = sa.select(t.turn).where(c.scope == self.scope_id, c.id.in_(some))
+            for turn in self.db.execute(turns.order_by(c.id)):
                 self.keep(
                     turn,
                     f" of session {turn.session}) after recalling it: forget that session too if "
@@ -211,24 +230,25 @@ class Erasure:
             vectors=self.counts["vector"],
             journal=self.counts["journal"],
             kept=tuple(dict.fromkeys(self.kept)),
-            kept_repeats=not _words(self.said).isdisjoint(_words(self.kept_texts)),
+            kept_repeats=any(map(self.said.are_repeated_by, self.kept_texts)),
             pending_again=len(self.again),
         )
 
     def _collect_texts(
         self, where: Sequence[sa.ColumnElement[bool]], columns: Sequence[sa.ColumnElement[Any]]
     ) -> None:
-        if columns:
-            rows = self.db.execute(sa.select(*columns).where(*where))
-            self.texts.update(text for row in rows for text in row if text)
+        if columns and self.db.dialect.name == "sqlite":
+            for text in self._read(columns, where):
+                self.probes.add_text(text)
+
+    def _read(
+        self, columns: Sequence[sa.ColumnElement[Any]], where: Sequence[sa.ColumnElement[bool]]
+    ) -> Iterator[str]:
+        """Yield texts, however many there are, a few at a time."""
+        for rows in self.db.execute(sa.select(*columns).where(*where)).partitions(_READ_ROWS):
+            yield from (text for row in rows for text in row if text)
 
 
 def turn_date(turn: Any) -> str:
     """Return the day of a turn's row."""
     return f"{local_time(turn.at, turn.zone):%Y-%m-%d}"
-
-
-def _words(texts: Iterable[str]) -> set[str]:
-    """Return the words that could tell something: those of four characters, and numbers."""
-    found = (match for text in texts for match in re.findall(r"\w+", text.casefold()))
-    return {word for word in found if len(word) >= 4 or any(map(str.isdigit, word))}

@@ -21,7 +21,7 @@ from theanine.store.sql.export_codec import (
 from theanine.store.sql.memories import group_by_memory, select_by_memory
 from theanine.store.sql.remembering import load_default_method
 from theanine.store.sql.scopes import load_with_scopes, scope_params
-from theanine.store.sql.user_settings import load_store_retention
+from theanine.store.sql.user_settings import load_store_retention, load_tenant_retentions
 from theanine.store.sql.vectors import load_active_embedder
 from theanine.store.sql.versions import (
     Versions,
@@ -71,6 +71,10 @@ def export_settings(db: sa.Connection) -> list[dict[str, Any]]:
     header = _export_header(db)
     if (retention := load_store_retention(db)) is not None:
         header["retention"] = round(retention.total_seconds())
+    if tenants := load_tenant_retentions(db):
+        header["tenants"] = {
+            tenant: {"retention": round(kept.total_seconds())} for tenant, kept in tenants.items()
+        }
     header["versions"] = load_store_versions(db)
     tombstones = export_scope_tombstones(db)
     return [header, *({"type": "erased_scope", **tombstone} for tombstone in tombstones)]

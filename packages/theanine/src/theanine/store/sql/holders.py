@@ -1,6 +1,6 @@
-"""Processes that hold open sessions: each is alive until a time by the database's clock.
+"""Processes that hold open sessions, and until when each counts as alive.
 
-Nothing here asks whether a process runs, so it holds between machines and containers.
+Times are by the database's clock, so they are valid for processes of any machine or container.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
+from theanine.clock import duration_micros
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import insert_rows
 
@@ -34,10 +35,15 @@ def _postgresql_now(element: Any, compiler: Any, **options: Any) -> str:
     return "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)"
 
 
+def time_after(duration: timedelta) -> sa.ColumnElement[int]:
+    """Return the database's time once a duration has passed."""
+    return DatabaseTime() + duration_micros(duration)
+
+
 def renew_holder(db: sa.Connection, holder: str, lasting: timedelta) -> None:
-    """Say that a process lives, and remove those that said so too long ago."""
+    """Extend the time until which a process counts as alive; delete those whose time is over."""
     h = t.holder.c
-    until = DatabaseTime() + lasting // timedelta(microseconds=1)
+    until = time_after(lasting)
     renewed = db.execute(t.holder.update().where(h.name == holder).values(until=until))
     if not renewed.rowcount:
         now = db.execute(sa.select(until)).scalar_one()
@@ -46,6 +52,6 @@ def renew_holder(db: sa.Connection, holder: str, lasting: timedelta) -> None:
 
 
 def load_living_holders(db: sa.Connection) -> set[str]:
-    """Return the processes that have said in time that they live."""
+    """Return the processes that count as alive."""
     query = sa.select(t.holder.c.name).where(t.holder.c.until >= DatabaseTime())
     return set(db.execute(query).scalars())

@@ -1,4 +1,4 @@
-"""Detection of rows that refer to missing rows or hold damaged JSON; no constraint tells."""
+"""Find rows that refer to missing rows or hold damaged JSON, which no constraint prevents."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REFERENCES: tuple[tuple[sa.Column[int], sa.Column[int]], ...] = (
     (t.vector.c.memory, t.memory.c.id),
     (t.vector.c.embedder, t.embedder.c.id),
 )
-"""Columns, and what they refer to: a number in a table, of the same scope if it has scopes."""
+"""Columns, and the table to whose numbers they refer, within the scope if it has scopes."""
 
 
 def find_dangling_references(db: sa.Connection) -> list[str]:
@@ -78,11 +78,8 @@ def find_damaged_json(db: sa.Connection) -> list[str]:
     for column in JSON_COLUMNS:
         keys = column.table.primary_key.columns
         query = sa.select(*keys, column.label("json")).where(column.not_in(("", "{}", "[]")))
-        damaged = [
-            dict(row)
-            for row in db.execution_options(yield_per=1_000).execute(query).mappings()
-            if not _is_json(row["json"])
-        ]
+        query = query.execution_options(yield_per=1_000)
+        damaged = [dict(row) for row in db.execute(query).mappings() if not _is_json(row["json"])]
         if damaged:
             row = ", ".join(f"{key.name} {damaged[0][key.name]}" for key in keys)
             owner = db.execute(sa.select(t.scope).where(t.scope.c.id == damaged[0].get("scope")))

@@ -117,8 +117,16 @@ def reject_entries(db: sa.Connection, scope: Scope, keys: Sequence[str], error: 
         )
 
 
+def load_rejected(db: sa.Connection, scope: Scope) -> set[tuple[int, str, str]]:
+    """Return session, step and model of the answers that could not be used in remembering."""
+    j = t.journal.c
+    mine = (j.scope == find_scope(db, scope), j.session.is_not(None), j.rejected.is_(sa.true()))
+    rows = db.execute(sa.select(j.session, j.step, j.model).where(*mine, j.output_tokens > 0))
+    return {(row.session, row.step, row.model) for row in rows}
+
+
 def retire_entry(db: sa.Connection, scope: Scope, key: str) -> None:
-    """Keep an entry for the costs alone: it is never replayed again, and is no failure."""
+    """Keep an entry for cost accounting only: it is not a failure, but never replayed."""
     db.execute(
         t.journal.update()
         .where(t.journal.c.scope == find_scope(db, scope), t.journal.c.key == key)

@@ -1,4 +1,4 @@
-"""Leases: the right to remember in a scope, fenced by a number that rises with each taking.
+"""Leases: the right to remember in a scope, under a number that rises with each holder.
 
 All times are the database's, so that processes whose clocks differ agree on who holds a lease. What
 a holder writes is refused as soon as its lease has expired or passed to another one.
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from theanine.clock import moment
+from theanine.clock import duration_micros, moment
 from theanine.errors import LeaseLost
 from theanine.store.processes import is_dead
 from theanine.store.sql import schema as t
@@ -47,19 +47,18 @@ _LOCK_HELD = sa.select(_STATE.scope).where(_IS_HELD).with_for_update()
 def acquire_lease(db: sa.Connection, scope: Scope, holder: str, lasting: timedelta) -> int | None:
     """Take the scope's lease in one compare-and-set; return its number, None if it is held."""
     scope_id = find_scope(db, scope)
-    params = {"scope_id": scope_id, "holder": holder, "lasting": _micros(lasting)}
+    params = {"scope_id": scope_id, "holder": holder, "lasting": duration_micros(lasting)}
     number = db.execute(_TAKE, {**params, "former": holder}).scalar()
-    if number is None and db.dialect.name == "sqlite":
-        # All processes that use the file share its machine, whose processes can be asked for.
+    if number is None:
         former = db.execute(_SELECT_HOLDER, params).scalar()
-        if former is not None and is_dead(former):
+        if former is not None and has_died(db, former):
             number = db.execute(_TAKE, {**params, "former": former}).scalar()
     return None if number is None else scope_id << 32 | number
 
 
 def renew_lease(db: sa.Connection, scope: Scope, number: int, lasting: timedelta) -> bool:
     """Extend the lease; False if it has expired, was revoked or taken by another."""
-    params = {**_held(find_scope(db, scope), number), "lasting": _micros(lasting)}
+    params = {**_held(find_scope(db, scope), number), "lasting": duration_micros(lasting)}
     return db.execute(_RENEW, params).rowcount > 0
 
 
@@ -84,20 +83,25 @@ def require_lease(db: sa.Connection, scope_id: int, number: int, session: int) -
 
 
 def _held(scope_id: int, number: int) -> dict[str, int]:
-    """Return what finds a lease by its number, which a user made anew under a name never has."""
+    """Return parameters that select a lease; a new user under a forgotten name never has them."""
     return {"scope_id": scope_id, "number": number - (scope_id << 32)}
 
 
-def _micros(lasting: timedelta) -> int:
-    return lasting // timedelta(microseconds=1)
+def has_died(db: sa.Connection, holder: str) -> bool:
+    """Return whether a process that holds something in this database is known to have ended.
+
+    All processes that use a file share its machine, which knows them. On a server it is always
+    False: what a process holds there is freed only by time.
+    """
+    return db.dialect.name == "sqlite" and is_dead(holder)
 
 
 def claim_task(db: sa.Connection, name: str, every: timedelta) -> bool:
-    """Return whether the caller is the first to do a task of the whole store in this time."""
+    """Claim a task of the whole store; False if it was claimed less than ``every`` ago."""
     c, now = t.setting.c, db.execute(sa.select(DatabaseTime())).scalar_one()
     key = f"claimed:{name}"
     last = db.execute(sa.select(c.value).where(c.name == key)).scalar()
-    if last is not None and now - int(last) < _micros(every):
+    if last is not None and now - int(last) < duration_micros(every):
         return False
     db.execute(t.setting.delete().where(c.name == key))
     db.execute(t.setting.insert().values(name=key, value=str(now)))

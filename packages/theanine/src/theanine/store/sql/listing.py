@@ -1,4 +1,4 @@
-"""Reading rows by their metadata, their words and their time, in pages."""
+"""Lists of sessions, turns and memories, filtered and in pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from theanine.store.sql.memories import load_memories
 from theanine.store.sql.rows import Columns, chunks, numbered, read_metadata
 from theanine.store.sql.scopes import find_scope
 from theanine.store.sql.turns import load_sessions, load_turns
-from theanine.store.values import Listing
+from theanine.store.values import Hidden, Listing
 from theanine.types import PIN_KINDS, Memory, Metadata, Scope, Session, Turn
 
 _ROWS = 500  # fetched at a time
@@ -32,13 +32,15 @@ def list_sessions(
     *,
     thread: str | None = None,
 ) -> list[Session]:
-    """Return a page of sessions; one has the words that its title and its turns have together."""
+    """Return a page of sessions; words to search for may be in the title or any turn."""
     scope_id = find_scope(db, scope)
     session = t.session.c
     found = _find_sessions(db, scope_id, listing) if listing.search or listing.where else None
     query = sa.select(session.id, session.metadata).where(session.scope == scope_id)
     if thread is not None:
         query = query.where(session.thread == thread)
+    if sessions := listing.hidden.sessions:
+        query = query.where(session.id.not_in(sessions))
     numbers = _select_page(
         db, query, session.id, session.started_at, replace(listing, where=NO_FILTER), found
     )
@@ -71,6 +73,7 @@ def list_turns(
         query = query.where(turn.session == session)
     if thread is not None:
         query = query.where(owner.thread == thread)
+    query = _shown(query, listing.hidden, turn.session, turn.id, listing.hidden.turns)
 
     def has_words(row: sa.Row[Any]) -> bool:
         return listing.matches(f"{row.speaker} {row.text} {row.shared}")
@@ -106,6 +109,7 @@ def list_memories(
             t.mark.c.scope == scope_id, t.mark.c.kind == "pinned", t.mark.c.id.in_(last)
         )
         query = query.where(memory.id.in_(pins) if pinned else memory.id.not_in(pins))
+    query = _shown(query, listing.hidden, memory.session, memory.id, listing.hidden.memories)
 
     def has_words(row: sa.Row[Any]) -> bool:
         return listing.matches(" ".join([*json.loads(row.speakers), row.text]))
@@ -115,6 +119,19 @@ def list_memories(
     )
     by_number = {stored.id: stored for stored in load_memories(db, scope, ids=numbers)}
     return [by_number[number] for number in numbers]
+
+
+def _shown(
+    query: sa.Select[*Columns],
+    hidden: Hidden,
+    session: sa.Column[int],
+    number: sa.Column[int],
+    numbers: frozenset[int],
+) -> sa.Select[*Columns]:
+    """Leave out the rows that are hidden."""
+    if not hidden:
+        return query
+    return query.where(session.not_in(hidden.sessions), number.not_in(numbers))
 
 
 def _find_sessions(
@@ -176,6 +193,8 @@ def _select_page(
             if is_wanted is None or is_wanted(row):
                 yield row.id
 
+    if listing.hidden.everything:
+        return []
     with db.execute(query.execution_options(yield_per=_ROWS)) as rows:
         return list(islice(matching(rows), listing.limit))
 

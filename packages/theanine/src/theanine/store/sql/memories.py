@@ -3,44 +3,75 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
+from functools import lru_cache
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, cast
 
 import sqlalchemy as sa
 
 from theanine.clock import moment
 from theanine.store.sql import schema as t
-from theanine.store.sql.rows import SELECT_MEMORIES, chunks, local_time, numbered, read_metadata
+from theanine.store.sql.fixed import SCOPE, FixedSelect, Reads, in_numbers, read_rows
+from theanine.store.sql.rows import SELECT_MEMORIES, local_time, numbered, read_metadata
 from theanine.store.sql.scopes import find_scope, unique_epoch
-from theanine.store.sql.vectors import load_active_embedder
-from theanine.store.values import ScopeVersion
+from theanine.store.sql.vectors import SELECT_ACTIVE_EMBEDDER
+from theanine.store.values import NOTHING_HIDDEN, Hidden, ScopeVersion
 from theanine.types import Link, Mark, Memory, Relation, Scope
 
-_SELECT_VERSION = sa.select(
-    t.scope_state.c.epoch,
-    t.scope_state.c.next_memory,
-    t.scope_state.c.next_turn,
-    t.scope_state.c.next_mark,
-    t.scope_state.c.time_zone,
-).where(t.scope_state.c.scope == sa.bindparam("scope_id"))
+SELECT_VERSION: Reads = (
+    (
+        FixedSelect(
+            sa.select(
+                t.scope_state.c.scope,
+                t.scope_state.c.epoch,
+                t.scope_state.c.next_memory,
+                t.scope_state.c.next_turn,
+                t.scope_state.c.next_mark,
+                t.scope_state.c.time_zone,
+                t.scope_state.c.hidden,
+            ).where(t.scope_state.c.scope == SCOPE)
+        ),
+        (),
+    ),
+    (FixedSelect(SELECT_ACTIVE_EMBEDDER), ()),
+)
 
 
 def load_scope_version(db: sa.Connection, scope: Scope) -> ScopeVersion:
     """Return the scope's version."""
-    if not (scope_id := find_scope(db, scope)):
+    return version_from_rows(*read_rows(db, scope, SELECT_VERSION))
+
+
+def version_from_rows(states: Sequence[Any], embedders: Sequence[Any]) -> ScopeVersion:
+    """Return a scope's version from the rows of ``SELECT_VERSION``."""
+    if not states:
         return ScopeVersion()
-    row = db.execute(_SELECT_VERSION, {"scope_id": scope_id}).one()
-    embedder = load_active_embedder(db)
+    [state] = states
     return ScopeVersion(
-        scope_id=scope_id,
-        epoch=unique_epoch(scope_id, row.epoch),
-        memories=row.next_memory - 1,
-        turns=row.next_turn - 1,
-        marks=row.next_mark - 1,
-        embedder=embedder.name if embedder else "",
-        time_zone=row.time_zone or "",
+        scope_id=state.scope,
+        epoch=unique_epoch(state.scope, state.epoch),
+        memories=state.next_memory - 1,
+        turns=state.next_turn - 1,
+        marks=state.next_mark - 1,
+        embedder=embedders[0].name if embedders else "",
+        time_zone=state.time_zone or "",
+        hidden=read_hidden(state.hidden),
+    )
+
+
+def read_hidden(text: str) -> Hidden:
+    """Return the hidden ids from ``scope_state.hidden``, which lists them by operation."""
+    if not text:
+        return NOTHING_HIDDEN
+    parts = json.loads(text).values()
+    return Hidden(
+        everything=any(part["everything"] for part in parts),
+        sessions=frozenset(number for part in parts for number in part["sessions"]),
+        turns=frozenset(number for part in parts for number in part["turns"]),
+        memories=frozenset(number for part in parts for number in part["memories"]),
     )
 
 
@@ -52,18 +83,26 @@ def load_memories(
     after: int = 0,
     upto: int | None = None,
     ids: Sequence[int] | None = None,
+    with_provenance: bool = True,
 ) -> list[Memory]:
-    """Return memories numbered above ``after``, up to ``upto``, and of ``ids`` if given."""
+    """Return memories numbered above ``after``, up to ``upto``, and of ``ids`` if given.
+
+    Without provenance they are read sooner: they name no source turns and no memories that they are
+    derived from.
+    """
+    if ids is not None:
+        numbers = [number for number in ids if after < number and (upto is None or number <= upto)]
+        rows = read_rows(db, scope, select_memories_by_id(numbers))
+        return [m for m in memories_from_rows(*rows) if method in (None, m.method)]
     params = {"scope_id": find_scope(db, scope)}
-    if ids is None:
-        selects = _select_memories(lambda number: numbered(number, after, upto))
-        return _load(db, selects, params, method)
-    numbers = sorted({id for id in ids if after < id and (upto is None or id <= upto)})
-    return [
-        memory
-        for some in chunks(numbers)
-        for memory in _load(db, _BY_ID, {**params, "numbers": some}, method)
-    ]
+    memories, sources, origins = _select_memories(lambda number: numbered(number, after, upto))
+    if method is not None:
+        memories = memories.where(t.memory.c.method == method)
+    provenance = (sources, origins) if with_provenance else ()
+    return memories_from_rows(
+        db.execute(memories, params),
+        *(cast("Iterable[Any]", db.execute(select, params)) for select in provenance),
+    )
 
 
 _Filter = Callable[[sa.Column[int]], sa.ColumnElement[bool]]
@@ -84,29 +123,27 @@ _Selects = tuple[sa.Select[Any], sa.Select[int, int], sa.Select[int, int]]
 
 def _select_memories(where: _Filter) -> _Selects:
     """Select memories of a scope, and the pairs of them with source turns and with origins."""
-    m, scope = t.memory.c, sa.bindparam("scope_id", type_=sa.Integer)
+    m = t.memory.c
     return (
-        SELECT_MEMORIES.where(m.scope == scope, where(m.id)).order_by(m.id),
-        select_by_memory(t.source.c.turn, scope, where),
-        select_by_memory(t.origin.c.origin, scope, where),
+        SELECT_MEMORIES.where(m.scope == SCOPE, where(m.id)).order_by(m.id),
+        select_by_memory(t.source.c.turn, SCOPE, where),
+        select_by_memory(t.origin.c.origin, SCOPE, where),
     )
 
 
-# Built once: recall reads memories by number, and building the selects takes longer than that.
-_BY_ID = _select_memories(lambda number: number.in_(sa.bindparam("numbers", expanding=True)))
+_BY_ID = tuple(FixedSelect(select) for select in _select_memories(in_numbers))
 
 
-def _load(
-    db: sa.Connection,
-    selects: _Selects,
-    params: Mapping[str, Any],
-    method: str | None,
+def select_memories_by_id(numbers: Sequence[int]) -> Reads:
+    """Return the selects whose rows :func:`memories_from_rows` takes."""
+    return [(select, numbers) for select in _BY_ID]
+
+
+def memories_from_rows(
+    memories: Iterable[Any], sources: Iterable[Any] = (), origins: Iterable[Any] = ()
 ) -> list[Memory]:
-    memories, of_sources, of_origins = selects
-    if method is not None:
-        memories = memories.where(t.memory.c.method == method)
-    sources = group_by_memory(db.execute(of_sources, params))
-    origins = group_by_memory(db.execute(of_origins, params))
+    """Return memories in order of id, from their rows and those of their provenance."""
+    sources_of, origins_of = group_by_memory(sources), group_by_memory(origins)
     return [
         Memory(
             id=row.id,
@@ -115,28 +152,39 @@ def _load(
             at=local_time(row.at, row.zone, row.time_zone),
             session_ended_at=moment(row.made_at),
             kind=row.kind,
-            speakers=tuple(json.loads(row.speakers)),
-            source_turns=sources.get(row.id, ()),
-            derived_from=origins.get(row.id, ()),
+            speakers=_read_speakers(row.speakers),
+            source_turns=sources_of.get(row.id, ()),
+            derived_from=origins_of.get(row.id, ()),
             method=row.method,
             made_by=row.made_by,
             prompt=row.prompt,
             dated=bool(row.dated),
             metadata=read_metadata(row.metadata),
         )
-        for row in db.execute(memories, params)
+        for row in memories
     ]
 
 
-def group_by_memory(rows: Iterable[sa.Row[int, int]]) -> dict[int, tuple[int, ...]]:
+@lru_cache(maxsize=1_000)
+def _read_speakers(text: str) -> tuple[str, ...]:
+    """Return the speakers in a column; most memories of a user have the same."""
+    return tuple(json.loads(text))
+
+
+def group_by_memory(rows: Iterable[Any]) -> dict[int, tuple[int, ...]]:
     """Return the numbers of :func:`select_by_memory`, ascending, for each memory."""
     return {
-        memory: tuple(number for _, number in pairs)
-        for memory, pairs in groupby(rows, key=lambda row: row.memory)
+        memory: tuple([number for _, number in pairs])
+        for memory, pairs in groupby(rows, key=itemgetter(0))
     }
 
 
-_SELECT_LINKS = sa.select(*(t.link.c[field.name] for field in fields(Link)))
+_SELECT_LINKS = sa.select(*(t.link.c[field.name] for field in fields(Link)), t.link.c.method)
+_LINKS_BY_NEWER = FixedSelect(
+    _SELECT_LINKS.where(t.link.c.scope == SCOPE, in_numbers(t.link.c.newer)).order_by(
+        t.link.c.newer, t.link.c.older
+    )
+)
 _RELATIONS = {relation.value: relation for relation in Relation}  # a tenth of the time of the enum
 _SELECT_MARKS = sa.select(*(t.mark.c[field.name] for field in fields(Mark)))
 
@@ -155,7 +203,16 @@ def load_links(
     query = query.where(numbered(link.newer, after, upto)).order_by(link.newer, link.older)
     if method is not None:
         query = query.where(link.method == method)
-    rows = cast("Iterable[tuple[Any, ...]]", db.execute(query))
+    return links_from_rows(cast("Iterable[tuple[Any, ...]]", db.execute(query)))
+
+
+def select_links_by_newer(numbers: Sequence[int]) -> Reads:
+    """Return the select whose rows :func:`links_from_rows` takes."""
+    return [(_LINKS_BY_NEWER, numbers)]
+
+
+def links_from_rows(rows: Iterable[tuple[Any, ...]], method: str | None = None) -> list[Link]:
+    """Return the links of a method, or of any, from their rows."""
     return [
         Link(
             older=older,
@@ -166,7 +223,8 @@ def load_links(
             made_by=made_by,
             prompt=prompt,
         )
-        for older, newer, relation, explanation, similarity, made_by, prompt in rows
+        for older, newer, relation, explanation, similarity, made_by, prompt, of_method in rows
+        if method in (None, of_method)
     ]
 
 

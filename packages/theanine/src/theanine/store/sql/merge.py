@@ -1,4 +1,4 @@
-"""Putting a restored scope in the place of the stored one, or merging the two."""
+"""Replace a stored scope by a restored one, or merge the two."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ from theanine.types import Scope
 
 _OF_SCOPE = tuple(table for table in t.metadata.sorted_tables if "scope" in table.c)
 _LOG = ("session", "turn")
-_MAY_LACK = frozenset({"erased", "vector", "journal", "remembering", "link"})
-"""Types of rows that say nothing about what was forgotten."""
 _BATCH = 500
 _ADVICE = "restore into an empty store or under another user"
 
@@ -50,7 +48,7 @@ class StagedScope:
 def merge_scope(
     db: sa.Connection, staged: StagedScope, tombstones: ScopeTombstones, restored: Restored
 ) -> None:
-    """Put a staged scope in its place. Raises BadInput if it contradicts the stored one."""
+    """Replace the stored scope by a staged one, or merge them. Raises BadInput if they conflict."""
     stored = look_up_scope(db, staged.scope)
     if _is_forgotten(staged, tombstones, stored=bool(stored)):
         restored.forgotten += 1
@@ -240,7 +238,7 @@ def _keep_vectors(db: sa.Connection, stored: int, staged: int) -> None:
 
 
 def _unite(db: sa.Connection, staged: int, stored: int) -> int:
-    """Copy rows that the stored scope lacks to it, and bring the others to the further state."""
+    """Copy rows that the stored scope lacks, and update the others to the later state."""
     _merge_sessions(db, staged, stored)
     merged = _merge_progress(db, staged, stored)
     new = 0
@@ -299,7 +297,7 @@ _PROGRESS = ("upto", "given", "remembered_at", "attempts", "failure", "set_aside
 
 
 def _merge_progress(db: sa.Connection, staged: int, stored: int) -> list[tuple[int, str]]:
-    """Take over what is further; return the sessions and methods that differed."""
+    """Keep the later progress of each session; return the sessions and methods that differed."""
     r, there = t.remembering, t.remembering.alias()
     query = (
         sa.select(r, *(there.c[name].label(f"own_{name}") for name in _PROGRESS))

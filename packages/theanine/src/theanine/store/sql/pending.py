@@ -1,4 +1,4 @@
-"""Sessions that wait to be remembered: whose turn it is, what failed, and what was set aside.
+"""Sessions that wait to be remembered, failed, or were set aside.
 
 The time until the next try is the database's, as that of leases.
 """
@@ -14,10 +14,11 @@ import sqlalchemy as sa
 
 from theanine.clock import moment
 from theanine.errors import BadInput
-from theanine.store.processes import is_dead
 from theanine.store.sql import schema as t
-from theanine.store.sql.holders import DatabaseTime
-from theanine.store.sql.leases import IS_LEASED, require_lease, revoke_lease
+from theanine.store.sql.holders import DatabaseTime, time_after
+from theanine.store.sql.leases import IS_LEASED, has_died, require_lease, revoke_lease
+from theanine.store.sql.memories import read_hidden
+from theanine.store.sql.outbox import announce
 from theanine.store.sql.remembering import load_progress, save_progress
 from theanine.store.sql.rows import escape_unstorable, insert_rows, require_session
 from theanine.store.sql.scopes import erased_since, find_scope, load_with_scopes, scope_key
@@ -27,7 +28,7 @@ from theanine.types import Scope
 _R = t.remembering.c
 _IS_DUE = sa.or_(_R.retry_at.is_(None), _R.retry_at <= DatabaseTime())
 _STATES: dict[str, PendingState] = {"failed": "set aside", "cancelled": "cancelled"}
-"""The state of a session by why it was set aside."""
+"""The state of a session by the reason for which it was set aside."""
 
 
 # reading
@@ -53,20 +54,22 @@ def load_pending(
     ]
     query = (
         sa.select(t.session.c.id, _R.attempts, _R.failure, _R.retry_at, _R.set_aside)
-        .add_columns(_IS_DUE.label("due"), IS_LEASED.label("leased"))
+        .add_columns(_IS_DUE.label("due"), IS_LEASED.label("leased"), t.scope_state.c.hidden)
         .select_from(t.session)
         .join(t.scope_state, t.scope_state.c.scope == t.session.c.scope)
         .outerjoin(t.remembering, progress)
         .where(t.session.c.ended_at.is_not(None), _R.remembered_at.is_(None))
         .where(sa.or_(*holds_something))
         .order_by(t.session.c.scope, t.session.c.started_at, t.session.c.id)
-        .limit(limit)
     )
     if not set_aside:
         query = query.where(_R.set_aside.is_(None))
     elif not cancelled:
         query = query.where(_R.set_aside.is_distinct_from("cancelled"))
-    rows = load_with_scopes(db, query, t.session.c.scope, scope)
+    loaded = load_with_scopes(db, query.limit(limit), t.session.c.scope, scope)
+    rows = _leave_out_hidden(loaded)
+    if len(rows) < len(loaded) == limit:  # there may be others behind those
+        rows = _leave_out_hidden(load_with_scopes(db, query, t.session.c.scope, scope))[:limit]
     return [
         pending
         for _, of_scope in groupby(rows, key=lambda item: item[0])
@@ -74,8 +77,13 @@ def load_pending(
     ]
 
 
+def _leave_out_hidden(rows: list[tuple[Scope, sa.Row[Any]]]) -> list[tuple[Scope, sa.Row[Any]]]:
+    """Leave out sessions that are hidden until they are erased; they are not remembered."""
+    return [row for row in rows if not read_hidden(row[1].hidden).has_session(row[1].id)]
+
+
 def _of_scope(rows: list[tuple[Scope, sa.Row[Any]]], method: str) -> list[Pending]:
-    """Return what is pending in one scope; who holds its lease remembers the first that is due."""
+    """Return the pending sessions of one scope; if it is leased, the first due one is running."""
     next_one = next((row for _, row in rows if row.due and row.set_aside is None), None)
     return [
         Pending(
@@ -101,7 +109,7 @@ def _state(row: sa.Row[Any]) -> PendingState:
 def load_due_scopes(
     db: sa.Connection, method: str, *, after: int = 0, limit: int
 ) -> tuple[list[Scope], int]:
-    """Return scopes where a session is due and that nobody works on, and where to go on.
+    """Return scopes with a due session and no lease, and the number from which to continue.
 
     The index ``remembering_pending`` has what is due.
     """
@@ -111,10 +119,7 @@ def load_due_scopes(
     leases = sa.select(state.lease_holder).add_columns(IS_LEASED.label("leased"))
     leases = leases.order_by(state.scope)
     rows = load_with_scopes(db, leases.where(state.scope.in_(found)), state.scope, None)
-    on_file = db.dialect.name == "sqlite"  # see acquire_lease
-    scopes = [
-        scope for scope, row in rows if not row.leased or (on_file and is_dead(row.lease_holder))
-    ]
+    scopes = [scope for scope, row in rows if not row.leased or has_died(db, row.lease_holder)]
     return scopes, found[-1] if len(found) == limit else 0
 
 
@@ -174,7 +179,7 @@ def record_failure(
     holds_up: bool = False,
     epoch: int | None = None,
 ) -> None:
-    """Count the attempt and store the reason, unless the session is gone or remembered."""
+    """Count a failed attempt and store its reason, unless the session is gone or remembered."""
     scope_id = find_scope(db, scope)
     same = (t.session.c.scope == scope_id, t.session.c.id == session)
     if db.execute(sa.select(t.session.c.id).where(*same)).one_or_none() is None:
@@ -192,20 +197,26 @@ def record_failure(
         "set_aside": "failed",
     }
     if retry_in is not None:
-        later = DatabaseTime() + retry_in // timedelta(microseconds=1)
-        retry_at = db.execute(sa.select(later)).scalar_one()
+        retry_at = db.execute(sa.select(time_after(retry_in))).scalar_one()
         values |= {"retry_at": retry_at, "set_aside": None}
         if holds_up:  # else workers would look at this scope again and again
             earlier = sa.or_(_R.retry_at.is_(None), _R.retry_at < retry_at)
             waiting = (*_of_method(scope_id, method), _R.set_aside.is_(None), earlier)
             db.execute(t.remembering.update().where(*waiting).values(retry_at=retry_at))
     save_progress(db, scope_id, session, method, values)
+    data = {
+        "session": session,
+        "method": method,
+        "tries": values["attempts"],
+        "set_aside": retry_in is None,
+    }
+    announce(db, scope.tenant, scope.user, scope.agent, "session.failed", data)
 
 
 def retry_sessions(db: sa.Connection, scope: Scope, method: str, session: int | None = None) -> int:
-    """Have sessions that failed, were set aside or cancelled wait again, with no try counted.
+    """Queue failed, set-aside or cancelled sessions again, with attempts counted from 0.
 
-    One that is named is also taken from who remembers it.
+    With ``session``, a process that is remembering it loses its lease.
     """
     scope_id = find_scope(db, scope)
     match = _of_method(scope_id, method)
@@ -222,7 +233,7 @@ def retry_sessions(db: sa.Connection, scope: Scope, method: str, session: int | 
 
 
 def cancel_session(db: sa.Connection, scope: Scope, method: str, session: int) -> bool:
-    """Have nobody remember a session, not even who is at it; False if it was cancelled before."""
+    """Cancel remembering a session, even in progress; False if it was cancelled before."""
     scope_id = find_scope(db, scope)
     progress = _require_pending(db, scope_id, session, method)
     if progress is not None and progress.set_aside == "cancelled":

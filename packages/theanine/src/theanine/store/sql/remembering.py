@@ -1,4 +1,4 @@
-"""What a method has remembered of each session, and the default method."""
+"""Progress of remembering by method and session, and the default method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reservations: what model calls under way may use of a budget, until their journal entry.
+"""Reservations: parts of a budget for model calls in progress, until they are in the journal.
 
 A process that dies leaves its reservations behind. They end by the database's clock, and at once
 where a process of the same machine reads them.
@@ -10,6 +10,7 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
+from theanine.clock import duration_micros
 from theanine.store.processes import is_dead
 from theanine.store.sql import schema as t
 from theanine.store.sql.holders import DatabaseTime
@@ -39,7 +40,7 @@ def reserve(db: sa.Connection, scope: Scope, reservation: Reservation, lasting: 
         "holder": reservation.holder,
         "tokens": reservation.tokens,
         "cost": reservation.cost,
-        "until": now + lasting // timedelta(microseconds=1),
+        "until": now + duration_micros(lasting),
     }
     insert_rows(db, t.reservation, [row])
     db.execute(t.reservation.delete().where(r.scope == scope_id, r.until < now))
@@ -58,8 +59,8 @@ def load_spending(db: sa.Connection, scope: Scope, before: int) -> Spending:
 
 
 def renew_reservation(db: sa.Connection, scope: Scope, number: int, lasting: timedelta) -> None:
-    """Let a reservation last from now on, unless it was released."""
-    until = _now(db) + lasting // timedelta(microseconds=1)
+    """Extend a reservation to a duration from now, unless it was released."""
+    until = _now(db) + duration_micros(lasting)
     db.execute(t.reservation.update().where(*_match(db, scope, number)).values(until=until))
 
 

@@ -43,6 +43,7 @@ from theanine.store.sql.rows import insert_rows
 from theanine.store.sql.scopes import create_scope, look_up_scope, update_state
 from theanine.store.sql.user_settings import (
     load_store_retention,
+    load_tenant_retentions,
     retention_seconds,
     set_retention,
 )
@@ -245,15 +246,23 @@ class _Export:
         method = current_method(read_text(header.get("method") or "", "method", "record 1"))
         seconds = header.get("retention")
         retention = seconds and _read_retention(seconds, "record 1")
+        tenants = _read_tenants(header.get("tenants", {}), "record 1")
+        own = load_tenant_retentions(db)
         if newer:
             set_default_method(db, method)
             set_retention(db, None, retention or None)
+            for tenant in own | tenants:
+                set_retention(db, tenant, tenants.get(tenant))
             v.save_store_versions(db, new)
             return True
         if method:
             init_default_method(db, method)
-        if retention and load_store_retention(db) is None and v.compare(stored, new) not in _KNOWN:
+        if v.compare(stored, new) in _KNOWN:
+            return False
+        if retention and load_store_retention(db) is None:
             set_retention(db, None, retention)
+        for tenant in tenants.keys() - own.keys():
+            set_retention(db, tenant, tenants[tenant])
         return False
 
     def _choose_embedder(self, newer: bool) -> None:
@@ -274,6 +283,19 @@ def _read_left_out(end: Mapping[str, Any] | None, where: str) -> list[Scope]:
     ):
         raise BadInput("left_out must be a list of JSON objects", where)
     return [decode_scope(item.get("scope"), where) for item in cast("list[Any]", items)]
+
+
+def _read_tenants(value: Any, where: str) -> dict[str, timedelta]:
+    """Return how long the turns of tenants are kept."""
+    if not isinstance(value, Mapping):
+        raise BadInput("tenants must be a JSON object", where)
+    retentions: dict[str, timedelta] = {}
+    for tenant, settings in cast("Mapping[Any, Any]", value).items():
+        if not isinstance(settings, Mapping):
+            raise BadInput("the settings of a tenant must be a JSON object", where)
+        seconds = cast("Mapping[Any, Any]", settings).get("retention")
+        retentions[read_text(tenant, "tenants", where)] = _read_retention(seconds, where)
+    return retentions
 
 
 def _read_retention(seconds: Any, where: str) -> timedelta:

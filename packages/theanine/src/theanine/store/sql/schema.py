@@ -72,6 +72,7 @@ scope_state = _table(
     sa.Column("revision", _INTEGER, nullable=False, server_default="0"),
     sa.Column("restored_versions", _TEXT, nullable=False, server_default="{}"),
     sa.Column("recent_changes", _TEXT, nullable=False, server_default=""),  # see changes.py
+    sa.Column("hidden", _TEXT, nullable=False, server_default=""),  # see hiding.py
 )
 
 holder = _table(
@@ -315,6 +316,89 @@ operation = _table(
     sa.Column("ended_at", sa.BigInteger),
     sa.Column("result", _TEXT, nullable=False, server_default="{}"),
     sa.Column("error", _TEXT, nullable=False, server_default=""),
+    sa.Column("not_before", sa.BigInteger),  # by the database's clock
     sa.Index("operation_state", "state", "created_at"),
     sa.Index("operation_tenant", "tenant", "created_at"),
+)
+
+audit = _table(
+    "audit",  # requests to the service; users are in it by pseudonyms
+    _key("id", _TEXT),  # begins with the time
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("tenant", _TEXT, nullable=False),
+    sa.Column("key", _TEXT, nullable=False),
+    sa.Column("user", _TEXT),
+    sa.Column("agent", _TEXT),
+    sa.Column("action", _TEXT, nullable=False),
+    sa.Column("request", _TEXT, nullable=False),
+    sa.Column("status", sa.Integer, nullable=False),
+    sa.Column("request_id", _TEXT, nullable=False),
+    sa.Index("audit_tenant", "tenant", "id"),
+)
+
+idempotent_request = _table(
+    "idempotent_request",  # requests to the service that are carried out once, with their answers
+    _key("tenant", _TEXT),
+    _key("api_key", _TEXT),  # empty without keys
+    _key("name", _TEXT),  # hash of the key that the client sent
+    sa.Column("fingerprint", _TEXT, nullable=False),
+    sa.Column("user", _TEXT),
+    sa.Column("agent", _TEXT),
+    sa.Column("taking", sa.Integer, nullable=False),  # fences late writers
+    sa.Column("holder", _TEXT, nullable=False),
+    sa.Column("until", sa.BigInteger),  # its process lives, by the database's clock; null: it ended
+    sa.Column("changed", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("kept", sa.Boolean, nullable=False, server_default=sa.true()),
+    sa.Column("status", sa.Integer),
+    sa.Column("headers", _TEXT, nullable=False, server_default="{}"),
+    sa.Column("body", sa.LargeBinary),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
+    sa.Index("idempotent_request_expiry", "expires_at"),
+    sa.Index("idempotent_request_user", "tenant", "user", "agent"),
+)
+
+webhook = _table(
+    "webhook",  # URLs that get messages about changes
+    _key("id", _TEXT),
+    sa.Column("tenant", _TEXT, nullable=False),
+    sa.Column("user", _TEXT),
+    sa.Column("agent", _TEXT),
+    sa.Column("name", _TEXT, nullable=False),
+    sa.Column("url", _TEXT, nullable=False),
+    sa.Column("kinds", _TEXT, nullable=False),
+    sa.Column("secret", _TEXT, nullable=False),  # as it is, since it signs
+    sa.Column("former_secret", _TEXT),  # signs, too, for a while
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("disabled", _TEXT),  # why
+    # By the database's clock:
+    sa.Column("former_until", sa.BigInteger),
+    sa.Column("failing_since", sa.BigInteger),  # the last success was before
+    sa.Column("not_before", sa.BigInteger),  # nothing is sent
+    sa.Column("until", sa.BigInteger),  # the process that sends lives
+    sa.Column("failures", sa.Integer, nullable=False, server_default="0"),  # in a row
+    sa.Column("taking", sa.Integer, nullable=False, server_default="0"),  # fences late writers
+    sa.Column("holder", _TEXT, nullable=False, server_default=""),
+    sa.Index("webhook_tenant", "tenant"),
+)
+
+webhook_delivery = _table(
+    "webhook_delivery",  # messages for webhooks, stored with the change that they are about
+    _key("webhook", _TEXT),
+    _key("id", _TEXT),  # begins with the time
+    sa.Column("tenant", _TEXT, nullable=False),
+    sa.Column("kind", _TEXT, nullable=False),
+    sa.Column("payload", _TEXT, nullable=False),
+    sa.Column("state", _TEXT, nullable=False, server_default="waiting"),
+    sa.Column("tries", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("status", sa.Integer),
+    sa.Column("error", _TEXT, nullable=False, server_default=""),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("tried_at", sa.BigInteger),  # by the database's clock
+    sa.Column("not_before", sa.BigInteger, nullable=False, server_default="0"),  # likewise
+    sa.Index(
+        "webhook_delivery_waiting",
+        *("webhook", "not_before", "id"),
+        **_only(sa.text("state = 'waiting'")),
+    ),
+    sa.Index("webhook_delivery_age", "created_at"),
 )

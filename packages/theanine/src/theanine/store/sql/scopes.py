@@ -1,4 +1,4 @@
-"""Scopes: from names to numbers, and back, and the state of each.
+"""Scopes: their numbers, names and state.
 
 The names are in a table of their own, which only this module reads for the work of one scope: it
 looks the number up, and every statement then begins with that. What concerns all scopes reads the
@@ -41,7 +41,7 @@ def scope_from_row(row: Any) -> Scope:
 
 
 def cache_numbers(db: sa.Connection, numbers: dict[Scope, int]) -> sa.Connection:
-    """Have a connection look each scope up once; ``numbers`` must not outlive the transaction.
+    """Have a connection look up each scope once. ``numbers`` must not outlive the transaction.
 
     Unless it is cleared whenever the database may have changed.
     """
@@ -158,7 +158,7 @@ _TAKE_NUMBERS = {
     .where(_IS_SCOPE)
     .values({counter: t.scope_state.c[counter] + sa.bindparam("count")})
     .returning(t.scope_state.c[counter])
-    for counter in ("next_session", "next_turn", "next_memory", "next_mark")
+    for counter in ("next_session", "next_memory", "next_mark")
 }
 
 

@@ -1,4 +1,4 @@
-"""Data derived from a scope, in a table: for stores without files of their own."""
+"""Sidecars (data derived from a scope) in a table, for stores without files of their own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from theanine.store.sql.rows import insert_rows
 from theanine.types import Scope
 
 MAX_BYTES = 200_000_000
-"""More is not stored: a value may have a gigabyte, and is sent with two characters a byte."""
+"""Maximum bytes of a sidecar: a value is sent as two characters a byte, at most 1 GB."""
 
 
 def save_sidecar(

@@ -1,35 +1,31 @@
-"""The store over any SQL database: each call runs one function in a worker thread.
+"""The store over any SQL database.
 
-These functions, in the modules of this package, take a connection inside a transaction. Writing is
-never cancelled halfway: a cancelled call is either complete or has not begun.
+Each method calls a function of this package in a transaction; see
+:mod:`theanine.store.sql.database`.
 """
 
 from __future__ import annotations
 
-import json
-import os
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
-from functools import wraps
+from functools import partial
 from itertools import islice
-from types import CoroutineType
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 import anyio
 import anyio.to_thread
 import sqlalchemy as sa
-from anyio.lowlevel import checkpoint_if_cancelled
-from sqlalchemy import exc
 
 from theanine.cancellation import finish
-from theanine.errors import DamagedData, NotFound, StoreError
-from theanine.store.processes import check_process
+from theanine.errors import DamagedData, NotFound, TheanineError
+from theanine.store.residue_scan import Probes
 from theanine.store.sql import (
     commit,
     corrections,
     erase,
+    erasures,
     holders,
     integrity,
     journal,
@@ -39,6 +35,7 @@ from theanine.store.sql import (
     remembering,
     reservations,
     threads,
+    transcripts,
     turns,
     upgrade,
     user_settings,
@@ -49,129 +46,42 @@ from theanine.store.sql import pending as pending_sessions
 from theanine.store.sql import restore as restoring
 from theanine.store.sql import vectors as vector_rows
 from theanine.store.sql.changes import count_change
+from theanine.store.sql.claims import erase_answers
+from theanine.store.sql.database import (
+    QUICK_ROWS,
+    SqlDatabase,
+    changing,
+    counted,
+    reading,
+    writing,
+)
+from theanine.store.sql.outbox import announcing
+from theanine.store.sql.preconditions import check_precondition
+from theanine.store.sql.rows import turn_from_row
+from theanine.store.sql.turns import SELECT_TURNS_BY_ID
 from theanine.store.values import ForgetReport, Restored, ScopeVersion
-from theanine.types import LOCAL_MODEL, Memory, MemoryBatch, Role, Scope, Turn
+from theanine.telemetry import memory_operation
+from theanine.types import LOCAL_MODEL, Link, Memory, MemoryBatch, Role, Scope, Turn
 
-P = ParamSpec("P")
-T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
-Work = Callable[Concatenate[sa.Connection, P], T]
 _EXPORT_BATCH = 500
 
-_QUICK_ROWS = 64
-"""Rows that can be read in the time that a change of thread takes."""
+
+def _few_numbers(ids: Sequence[int] | None, after: int, upto: int | None) -> Sequence[int] | None:
+    """Return the numbers that are asked for, if they are few: ``ids``, or those of a range."""
+    if ids is None and upto is not None:
+        ids = range(after + 1, upto + 1)
+    return ids if ids is not None and len(ids) <= QUICK_ROWS else None
 
 
-def _reading(
-    work: Callable[Concatenate[sa.Connection, P], T],
-) -> Callable[Concatenate[SqlStore, P], CoroutineType[Any, Any, T]]:
-    """Return the store's method that calls a function in a read transaction."""
-
-    @wraps(work)
-    async def method(self: SqlStore, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.read(work, *args, **kwargs)
-
-    return method
-
-
-def _writing(
-    work: Callable[Concatenate[sa.Connection, P], T],
-) -> Callable[Concatenate[SqlStore, P], CoroutineType[Any, Any, T]]:
-    """Return the store's method that calls a function in a write transaction."""
-
-    @wraps(work)
-    async def method(self: SqlStore, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.write(work, *args, **kwargs)
-
-    return method
-
-
-def _counted(
-    work: Callable[Concatenate[sa.Connection, P], T],
-) -> Callable[Concatenate[sa.Connection, P], T]:
-    """Have a function count its change in the version of the scope that it is given.
-
-    One without a scope changes all.
-    """
-
-    @wraps(work)
-    def counted(db: sa.Connection, *args: P.args, **kwargs: P.kwargs) -> T:
-        result = work(db, *args, **kwargs)
-        count_change(db, _find_scope(args, kwargs))
-        return result
-
-    return counted
-
-
-def _find_scope(args: tuple[object, ...], kwargs: Mapping[str, object]) -> Scope | None:
-    """Return the scope that a call is about; None if it is about the whole store."""
-    return next((value for value in (*args, *kwargs.values()) if isinstance(value, Scope)), None)
-
-
-def _changing(
-    work: Callable[Concatenate[sa.Connection, P], T],
-) -> Callable[Concatenate[SqlStore, P], CoroutineType[Any, Any, T]]:
-    """Return the store's method that calls a function which changes what an export holds."""
-    return _writing(_counted(work))
-
-
-class SqlStore:
+class SqlStore(SqlDatabase):
     """Base class of the stores in SQL databases; see :class:`theanine.store.base.Store`.
 
     An adapter adds connections, transactions, and erasing from files.
     """
 
-    def __init__(self, location: str) -> None:
-        self._location = location
-        self._engine: sa.Engine | None = None
-        self._process = 0
-
-    # hooks for adapters
-
-    def _connect(self) -> sa.Engine:
-        """Check, create or migrate the database and return its engine."""
-        raise NotImplementedError
-
-    def _read_transaction(
-        self, engine: sa.Engine, scope: Scope | None = None
-    ) -> AbstractContextManager[sa.Connection]:
-        """Return a transaction that sees one state of the scope or, with None, of the database."""
-        raise NotImplementedError
-
-    def _write_transaction(
-        self, engine: sa.Engine, durable: bool = True, scope: Scope | None = None
-    ) -> AbstractContextManager[sa.Connection]:
-        """Return a transaction that excludes other writers of the scope or, with None, all others.
-
-        One that is not durable may be undone by a loss of power, but only if all later ones are.
-        """
-        raise NotImplementedError
-
-    def _call_reading(
-        self, engine: sa.Engine, work: Callable[[sa.Connection], T], scope: Scope | None = None
-    ) -> T:
-        """Call a function in a read transaction; an adapter may repeat both."""
-        with self._read_transaction(engine, scope) as db:
-            return work(db)
-
-    def _call_writing(
-        self,
-        engine: sa.Engine,
-        work: Callable[[sa.Connection], T],
-        scope: Scope | None = None,
-        durable: bool = True,
-    ) -> T:
-        """Call a function in a write transaction; an adapter may repeat both.
-
-        What is committed is never done twice, except for functions that count no change of the
-        scope: for these, twice must be the same as once.
-        """
-        with self._write_transaction(engine, durable, scope) as db:
-            return work(db)
-
-    def _translate_error(self, error: Exception) -> Exception:
-        """Return the library's error for a database or file error."""
-        raise NotImplementedError
+    # for adapters to implement
 
     def _find_damage(self, db: sa.Connection) -> list[str]:
         """Return the damage that the database itself reports."""
@@ -182,7 +92,7 @@ class SqlStore:
         """Where erased text may be found after it was removed from all that can be read."""
         return ""
 
-    def _scrub_files(self, engine: sa.Engine, texts: set[str], scope_id: int) -> bool:
+    def _scrub_files(self, engine: sa.Engine, probes: Probes, scope_id: int) -> bool:
         """Remove a scope's erased texts from every file; return whether none is found."""
         raise NotImplementedError
 
@@ -190,113 +100,31 @@ class SqlStore:
         """Complete an erasure that had to wait for the end of a long read."""
         raise NotImplementedError
 
-    def _require_revision(self, db: sa.Connection) -> None:
-        """Raise NotFound or StoreError for tables that are not of this version."""
-        if (revision := upgrade.load_revision(db)) is None:
-            raise NotFound(f"there is no store at {self.location}")
-        if revision != upgrade.HEAD:
-            raise StoreError(
-                f"{self.location} is of another version of theanine; any other command, such as "
-                "`theanine doctor`, migrates it"
-            )
-
-    # running
-
-    @property
-    def location(self) -> str:
-        """The location as the user gave it, without secrets."""
-        return self._location
-
-    @property
-    def engine(self) -> sa.Engine:
-        """The open engine. Raises StoreError before ``open``, after ``close`` and after a fork."""
-        if self._engine is None:
-            raise StoreError(f"the store {self._location} is not open; open it first")
-        check_process(self._process)
-        return self._engine
-
-    async def open(self) -> None:
-        """Open the store, creating or migrating it if needed."""
-        if self._engine is None:
-            await self._finish(self._open)
-
-    def _open(self) -> None:
-        self._engine = self._connect()
-        self._process = os.getpid()
-
-    async def close(self) -> None:
-        """Release all connections."""
-        engine, self._engine = self._engine, None
-        if engine is not None and self._process == os.getpid():  # else they are another's files
-            await finish(anyio.to_thread.run_sync(engine.dispose))
-
-    def _run(self, work: Callable[[], T]) -> T:
-        """Call a function, translating its errors."""
-        try:
-            return work()
-        except (exc.DBAPIError, exc.TimeoutError, OSError) as error:
-            raise self._translate_error(error) from error
-        except json.JSONDecodeError as error:
-            raise DamagedData(
-                f"{self.location}: a stored value is damaged ({error}); `theanine doctor` names "
-                "the row, and an export or a backup restores it"
-            ) from error
-
-    async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a function in a read transaction, in a worker thread."""
-        engine, scope = self.engine, _find_scope(args, kwargs)
-
-        def run() -> T:
-            return self._call_reading(engine, lambda db: work(db, *args, **kwargs), scope)
-
-        return await anyio.to_thread.run_sync(self._run, run)
-
-    async def _read_quickly(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Read a few rows; an adapter may do so in the calling thread."""
-        return await self.read(work, *args, **kwargs)
-
-    async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a function in a write transaction, in a worker thread."""
-        return await self._write(True, work, *args, **kwargs)
-
-    async def _write(self, durable: bool, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        engine, scope = self.engine, _find_scope(args, kwargs)
-
-        def run() -> T:
-            return self._call_writing(engine, lambda db: work(db, *args, **kwargs), scope, durable)
-
-        return await self._finish(run)
-
-    async def _finish(self, work: Callable[[], T]) -> T:
-        """Call a function in a worker thread; if the caller is cancelled, it is finished first."""
-        await checkpoint_if_cancelled()  # else a write that is cancelled already would be done
-        return await finish(anyio.to_thread.run_sync(self._run, work))
-
     # the log
 
-    start_session = _changing(turns.start_session)
-    append_turns = _changing(turns.append_turns)
-    end_session = _changing(turns.end_session)
-    log_transcript = _changing(turns.log_transcript)
-    continue_thread = _changing(threads.continue_thread)
-    log_transcripts = _changing(turns.log_transcripts)
-    renew_holder = _writing(holders.renew_holder)
-    orphaned_sessions = _reading(turns.load_orphaned_sessions)
-    scopes = _reading(turns.load_scopes)
-    sessions = _reading(turns.load_sessions)
-    turns_with_recalls = _reading(turns.load_turns_with_recalls)
-    turn_metadata = _reading(listing.load_turn_metadata)
-    count_turns = _reading(turns.count_turns)
-    list_sessions = _reading(listing.list_sessions)
-    list_turns = _reading(listing.list_turns)
-    list_memories = _reading(listing.list_memories)
+    start_session = changing(turns.start_session)
+    append_turns = changing(turns.append_turns)
+    end_session = changing(turns.end_session)
+    log_transcript = changing(transcripts.log_transcript)
+    continue_thread = changing(threads.continue_thread)
+    log_transcripts = changing(transcripts.log_transcripts)
+    renew_holder = writing(holders.renew_holder)
+    orphaned_sessions = reading(turns.load_orphaned_sessions)
+    scopes = reading(turns.load_scopes)
+    sessions = reading(turns.load_sessions)
+    turns_with_recalls = reading(turns.load_turns_with_recalls)
+    turn_metadata = reading(listing.load_turn_metadata)
+    count_turns = reading(turns.count_turns)
+    list_sessions = reading(listing.list_sessions)
+    list_turns = reading(listing.list_turns)
+    list_memories = reading(listing.list_memories)
 
     async def end_idle_sessions(
         self, scope: Scope | None, at: datetime, method: str
     ) -> list[tuple[Scope, int]]:
         ended: list[tuple[Scope, int]] = []
         for owner in await self.read(threads.load_idle_scopes, scope, at):
-            end = _counted(threads.end_idle_sessions)
+            end = counted(threads.end_idle_sessions)
             ended += [(owner, number) for number in await self.write(end, owner, at, method)]
         return ended
 
@@ -319,9 +147,15 @@ class SqlStore:
         upto: int | None = None,
         with_content: bool = False,
     ) -> list[Turn]:
-        few = len(ids) if ids is not None else _QUICK_ROWS + 1 if upto is None else upto - after
-        quick = few <= _QUICK_ROWS
-        read = self._read_quickly if quick else self.read
+        numbers = _few_numbers(ids, after, upto)
+        by_number = all(each is None for each in (session, thread, role, key, last))
+        if numbers is not None and by_number and not with_content:
+            [rows] = await self._read_rows(scope, [(SELECT_TURNS_BY_ID, numbers)])
+            return self._run(lambda: list(map(turn_from_row, rows)))
+        few = numbers is not None
+        if role is None and (thread is not None or session is not None):
+            few |= key is not None or (last is not None and last <= QUICK_ROWS)
+        read = self._read_quickly if few else self.read
         return await read(
             turns.load_turns,
             scope,
@@ -338,16 +172,16 @@ class SqlStore:
 
     # remembering
 
-    pending = _reading(pending_sessions.load_pending)
-    due_scopes = _reading(pending_sessions.load_due_scopes)
-    unmarked_scopes = _reading(pending_sessions.load_unmarked_scopes)
-    mark_pending = _changing(pending_sessions.mark_all_pending)
-    pending_input = _reading(remembering.load_pending_input)
-    acquire_lease = _writing(leases.acquire_lease)
-    renew_lease = _writing(leases.renew_lease)
-    release_lease = _writing(leases.release_lease)
-    claim_task = _writing(leases.claim_task)
-    now = _reading(leases.load_time)
+    pending = reading(pending_sessions.load_pending)
+    due_scopes = reading(pending_sessions.load_due_scopes)
+    unmarked_scopes = reading(pending_sessions.load_unmarked_scopes)
+    mark_pending = changing(pending_sessions.mark_all_pending)
+    pending_input = reading(remembering.load_pending_input)
+    acquire_lease = writing(leases.acquire_lease)
+    renew_lease = writing(leases.renew_lease)
+    release_lease = writing(leases.release_lease)
+    claim_task = writing(leases.claim_task)
+    now = reading(leases.load_time)
 
     async def commit_batch(
         self,
@@ -364,7 +198,7 @@ class SqlStore:
         durable = any(memory.made_by != LOCAL_MODEL for memory in batch.memories)
         return await self._write(
             durable,
-            _counted(commit.commit_batch),
+            counted(commit.commit_batch),
             scope,
             session,
             method,
@@ -375,13 +209,13 @@ class SqlStore:
             seen=seen,
         )
 
-    record_failure = _changing(pending_sessions.record_failure)
-    retry_sessions = _changing(pending_sessions.retry_sessions)
-    cancel_session = _changing(pending_sessions.cancel_session)
-    methods = _reading(method_data.count_memories)
-    default_method = _reading(remembering.load_default_method)
-    delete_method_data = _changing(method_data.delete_method_data)
-    promote = _changing(method_data.promote_stage)
+    record_failure = changing(pending_sessions.record_failure)
+    retry_sessions = changing(pending_sessions.retry_sessions)
+    cancel_session = changing(pending_sessions.cancel_session)
+    methods = reading(method_data.count_memories)
+    default_method = reading(remembering.load_default_method)
+    delete_method_data = changing(method_data.delete_method_data)
+    promote = changing(method_data.promote_stage)
 
     # memories
 
@@ -394,38 +228,73 @@ class SqlStore:
         upto: int | None = None,
         ids: Sequence[int] | None = None,
     ) -> list[Memory]:
-        few = len(ids) if ids is not None else _QUICK_ROWS + 1 if upto is None else upto - after
-        quick = few <= _QUICK_ROWS
-        read = self._read_quickly if quick else self.read
-        return await read(
-            memory_rows.load_memories, scope, method=method, after=after, upto=upto, ids=ids
+        numbers = _few_numbers(ids, after, upto)
+        if numbers is None:
+            return await self.read(
+                memory_rows.load_memories, scope, method=method, after=after, upto=upto, ids=ids
+            )
+        numbers = [each for each in numbers if after < each and (upto is None or each <= upto)]
+        rows = await self._read_rows(scope, memory_rows.select_memories_by_id(numbers))
+        read = self._run(lambda: memory_rows.memories_from_rows(*rows))
+        return [memory for memory in read if method in (None, memory.method)]
+
+    async def turns_and_memories(
+        self, scope: Scope, turns: Sequence[int], memories: Sequence[int]
+    ) -> tuple[list[Turn], list[Memory]]:
+        reads = [(SELECT_TURNS_BY_ID, turns), *memory_rows.select_memories_by_id(memories)]
+        turn_rows, *of_memories = await self._read_rows(scope, reads)
+        return self._run(
+            lambda: (
+                list(map(turn_from_row, turn_rows)),
+                memory_rows.memories_from_rows(*of_memories),
+            )
         )
 
-    vectors = _reading(vector_rows.load_vectors)
-    links = _reading(memory_rows.load_links)
-    marks = _reading(memory_rows.load_marks)
-    correct_memory = _changing(corrections.correct_memory)
-    set_pin = _changing(corrections.set_pin)
-    carry_marks = _changing(corrections.carry_marks)
+    vectors = reading(vector_rows.load_vectors)
+
+    async def links(
+        self,
+        scope: Scope,
+        *,
+        method: str | None = None,
+        after: int = 0,
+        upto: int | None = None,
+        newer: Sequence[int] | None = None,
+    ) -> list[Link]:
+        numbers = newer if newer is not None else _few_numbers(None, after, upto)
+        if numbers is None:
+            return await self.read(
+                memory_rows.load_links, scope, method=method, after=after, upto=upto
+            )
+        numbers = [each for each in numbers if after < each and (upto is None or each <= upto)]
+        [rows] = await self._read_rows(scope, memory_rows.select_links_by_newer(numbers))
+        return memory_rows.links_from_rows(rows, method)
+
+    marks = reading(memory_rows.load_marks)
+    correct_memory = changing(corrections.correct_memory)
+    set_pin = changing(corrections.set_pin)
+    accept_memory = changing(corrections.accept_memory)
+    carry_marks = changing(corrections.carry_marks)
 
     async def scope_version(self, scope: Scope) -> ScopeVersion:
-        return await self._read_quickly(memory_rows.load_scope_version, scope)
+        rows = await self._read_rows(scope, memory_rows.SELECT_VERSION)
+        return memory_rows.version_from_rows(*rows)
 
     # the journal
 
-    find_journal_entry = _reading(journal.find_entry)
-    add_journal_entry = _changing(journal.add_entry)
-    reject_journal_entries = _changing(journal.reject_entries)
-    retire_journal_entry = _changing(journal.retire_entry)
-    costs = _reading(journal.sum_costs)
-    spending = _reading(reservations.load_spending)
-    reserve = _writing(reservations.reserve)
-    renew_reservation = _writing(reservations.renew_reservation)
-    release_reservation = _writing(reservations.release_reservation)
+    find_journal_entry = reading(journal.find_entry)
+    add_journal_entry = changing(journal.add_entry)
+    reject_journal_entries = changing(journal.reject_entries)
+    retire_journal_entry = changing(journal.retire_entry)
+    costs = reading(journal.sum_costs)
+    spending = reading(reservations.load_spending)
+    reserve = writing(reservations.reserve)
+    renew_reservation = writing(reservations.renew_reservation)
+    release_reservation = writing(reservations.release_reservation)
 
     # maintenance
 
-    downgrade = _writing(upgrade.downgrade)
+    downgrade = writing(upgrade.downgrade)
     """Return the schema to an earlier revision; only ``close`` may be called afterwards."""
 
     async def find_bypass(self) -> str:
@@ -477,30 +346,74 @@ class SqlStore:
     ) -> ForgetReport:
         engine = self.engine
 
-        def erase_and_count(db: sa.Connection) -> tuple[erase.Erased, int]:
-            erased = self._erase(db, scope, work)
-            count_change(db, scope)
-            return erased
+        def erase_rows(db: sa.Connection) -> tuple[erase.Erased, int]:
+            check_precondition(db)
+            return self._erase(db, scope, work)
 
         def run() -> ForgetReport:  # one thread, so that a cancelled call still scrubs the files
-            (report, texts), scope_id = self._call_writing(engine, erase_and_count, scope)
-            clean = self._scrub_files(engine, texts, scope_id)
-            return replace(
-                report,
-                files_verified=clean,
-                verified=clean and not report.kept_repeats,
-                remaining=self._remaining,
-            )
+            return self._verify(engine, *self._call_writing(engine, erase_rows, scope))
 
         return await self._finish(run)
+
+    async def erase_due(self) -> list[ForgetReport]:
+        receipts: list[ForgetReport] = []
+        while (due := await self.read(erasures.find_due_erasure)) is not None:
+            if not await self.write_concurrently(True, erasures.take_erasure, due):
+                continue
+            try:
+                with memory_operation(due.operation, due.scope.agent, due.scope.tenant):
+                    receipt = await self._finish(partial(self._erase_hidden, due))
+            except TheanineError as error:
+                _log.warning("%s: something hidden can't be erased: %s", due.scope, error)
+                await self.write_concurrently(True, erasures.fail_erasure, due, str(error))
+                continue
+            if receipt is not None:
+                receipts.append(receipt)
+        return receipts
+
+    def _erase_hidden(self, due: erasures.DueErasure) -> ForgetReport | None:
+        engine = self.engine
+
+        def erase_rows(db: sa.Connection) -> tuple[erase.Erased, int] | None:
+            if due.is_done or not erasures.renew_erasure(db, due):
+                return None
+            try:
+                return self._erase(db, due.scope, partial(erasures.erase_hidden, due=due))
+            except NotFound:
+                erasures.note_already_erased(db, due)
+                return None
+
+        outcome = self._call_writing(engine, erase_rows, due.scope)
+        receipt = None
+        if outcome is None:
+            self._finish_erasing(engine)
+        else:
+            receipt = self._verify(engine, *outcome)
+        end = partial(erasures.end_erasure, due=due, report=receipt)
+        self._call_writing(engine, end, None, alone=False)
+        return receipt
+
+    def _verify(self, engine: sa.Engine, erased: erase.Erased, scope_id: int) -> ForgetReport:
+        """Remove erased texts from the files, and return the report with what was found there."""
+        report, probes = erased
+        clean = self._scrub_files(engine, probes, scope_id)
+        return replace(
+            report,
+            files_verified=clean,
+            verified=clean and not report.kept_repeats,
+            remaining=self._remaining,
+        )
 
     def _erase(
         self, db: sa.Connection, scope: Scope, work: Callable[[sa.Connection], erase.Erased]
     ) -> tuple[erase.Erased, int]:
-        """Erase from the tables; return what was erased, and the scope's number."""
+        """Erase from the tables and tell webhooks; return the report and the scope's number."""
         scope_id = memory_rows.load_scope_version(db, scope).scope_id
-        erased = work(db)
-        self._note_erasure(db, [scope_id])
+        with announcing(db, scope):
+            erased = work(db)
+            erase_answers(db, scope)
+            self._note_erasure(db, [scope_id])
+        count_change(db, scope)
         return erased, scope_id
 
     def _note_erasure(self, db: sa.Connection, scope_ids: Sequence[int]) -> None:
@@ -522,16 +435,16 @@ class SqlStore:
         row = await self.read(vector_rows.load_active_embedder)
         return None if row is None else (row.name, row.dimension)
 
-    unembedded_memories = _reading(vector_rows.load_unembedded)
-    add_vectors = _changing(vector_rows.add_vectors)
-    switch_embedder = _changing(vector_rows.switch_embedder)
-    settings = _reading(user_settings.load_settings)
-    set_time_zone = _changing(user_settings.set_time_zone)
-    set_retention = _changing(user_settings.set_retention)
-    retentions = _reading(user_settings.load_retentions)
+    unembedded_memories = reading(vector_rows.load_unembedded)
+    add_vectors = changing(vector_rows.add_vectors)
+    switch_embedder = changing(vector_rows.switch_embedder)
+    settings = reading(user_settings.load_settings)
+    set_time_zone = changing(user_settings.set_time_zone)
+    set_retention = changing(user_settings.set_retention)
+    retentions = reading(user_settings.load_retentions)
 
-    export_versions = _reading(export_rows.load_export_versions)
-    export_settings = _reading(export_rows.export_settings)
+    export_versions = reading(export_rows.load_export_versions)
+    export_settings = reading(export_rows.export_settings)
 
     async def restore(
         self, records: Iterable[Mapping[str, Any]], *, partial: bool = False
@@ -540,8 +453,10 @@ class SqlStore:
 
         def run() -> Restored:
             with self._write_transaction(engine) as db:
-                restored = restoring.restore_records(db, records, partial=partial)
+                with announcing(db, None):
+                    restored = restoring.restore_records(db, records, partial=partial)
                 if restored.erased:
+                    erase_answers(db, None)
                     self._note_erasure(db, restored.replaced)
             if restored.erased:
                 self._finish_erasing(engine)

@@ -7,7 +7,7 @@ it ends by a call or by a pause.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -32,12 +32,15 @@ from theanine.store.sql.scopes import (
 )
 from theanine.store.sql.tombstones import Tombstones
 from theanine.store.sql.turns import (
+    IN_THREAD,
+    SELECT_LATEST_IN_THREAD,
+    SELECT_NUMBERS_IN_THREAD,
     check_order,
     end_session,
     insert_session,
     insert_turns,
     is_session,
-    load_last_turn,
+    select_last_turn,
 )
 from theanine.store.validate import (
     check_name,
@@ -50,7 +53,7 @@ from theanine.store.values import Continued
 from theanine.types import Scope, Utterance
 
 _MARGIN = 50
-"""Turns of a thread that are compared with a list of messages, besides twice its length."""
+"""Turns of a thread that are compared with new messages, in addition to twice their number."""
 
 
 def continue_thread(
@@ -80,14 +83,15 @@ def continue_thread(
         )
     latest = None if thread is None else _load_latest_session(db, scope_id, thread)
     new = _select_new(db, latest, utterances, resent=resent)
-    session, last, ended = None, None, None
+    session, ended = None, None
     if latest is not None and latest.ended_at is None:
-        session, last = int(latest.id), load_last_turn(db, scope_id, latest.id)
-        if new and last is not None and _has_paused(latest, last, new[0].at):
-            _end_session(db, latest, last.at, method)
-            session, last, ended = None, None, session
+        session = int(latest.id)
+        if new and _has_paused(latest, new[0].at):
+            _end_session(db, latest, latest.last_at, method)
+            session, ended = None, session
+    last = latest if session is not None and latest is not None and latest.last_turn else None
     if new:
-        after = None if last is None else local_time(last.at, last.zone)
+        after = None if last is None else local_time(last.last_at, last.last_zone)
         if arriving and after is not None:
             new = [replace(turn, at=max(turn.at, after)) for turn in new]
         check_order(new, after, "")
@@ -104,42 +108,39 @@ def continue_thread(
             if holder:
                 renew_holder(db, holder, HOLDING)
     # The session of a thread has no metadata of its own: each message brings its.
-    zone = db.execute(_SELECT_TIME_ZONE, {"scope_id": scope_id}).scalar()
-    turns = insert_turns(db, scope_id, session, new, {}, zone) if session else []
+    turns = insert_turns(db, scope_id, session, new, {}) if session else []
     if end and session:
         end_session(db, scope, session, None, method)
     return Continued(
         session=session,
         turns=tuple(turns),
-        previous=last.id if last else 0,
+        previous=last.last_turn if last else 0,
         known=len(utterances) - len(turns),
         ended=ended,
     )
 
 
-def _select_last_session(*conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    """Select the last session of a thread that meets conditions.
+def _select_latest_session() -> sa.Select[Any]:
+    """Select the last session of a thread, with number, time and offset of its latest turn.
 
     By number, found in an index: SQLite would read all sessions of the scope.
     """
-    of_thread, scope_id = t.session.alias(), sa.bindparam("scope_id", type_=sa.Integer)
-    numbers = sa.select(of_thread.c.id).where(
+    scope_id = sa.bindparam("scope_id", type_=sa.Integer)
+    of_thread, turn, last = t.session.alias(), t.turn.alias(), t.turn.alias()
+    number = sa.select(sa.func.max(of_thread.c.id)).where(
         of_thread.c.scope == scope_id, of_thread.c.thread == sa.bindparam("thread")
     )
+    latest = select_last_turn(t.session.c.id, turn.c.id).correlate(t.session)
+    is_last = sa.and_(last.c.scope == scope_id, last.c.id == latest.scalar_subquery())
     return (
-        sa.select(t.session)
-        .where(t.session.c.scope == scope_id, t.session.c.id.in_(numbers), *conditions)
-        .order_by(t.session.c.id.desc())
-        .limit(1)
+        sa.select(t.session, last.c.id.label("last_turn"))
+        .add_columns(last.c.at.label("last_at"), last.c.zone.label("last_zone"))
+        .outerjoin_from(t.session, last, is_last)
+        .where(t.session.c.scope == scope_id, t.session.c.id == number.scalar_subquery())
     )
 
 
-# Built once: SQLAlchemy takes longer to build them than SQLite to run them.
-_SELECT_TIME_ZONE = sa.select(t.scope_state.c.time_zone).where(
-    t.scope_state.c.scope == sa.bindparam("scope_id")
-)
-_SELECT_LATEST_SESSION = _select_last_session()
-_SELECT_OPEN_SESSION = _select_last_session(t.session.c.ended_at.is_(None))
+_SELECT_LATEST_SESSION = _select_latest_session()
 
 
 def _load_latest_session(db: sa.Connection, scope_id: int, thread: str) -> sa.Row[Any] | None:
@@ -147,8 +148,10 @@ def _load_latest_session(db: sa.Connection, scope_id: int, thread: str) -> sa.Ro
     return db.execute(_SELECT_LATEST_SESSION, params).one_or_none()
 
 
-def _has_paused(session: sa.Row[Any], last: sa.Row[Any, Any, Any], at: datetime) -> bool:
-    return session.pause is not None and micros(at) - last.at > session.pause
+def _has_paused(latest: sa.Row[Any], at: datetime) -> bool:
+    if latest.pause is None or latest.last_turn is None:
+        return False
+    return micros(at) - latest.last_at > latest.pause
 
 
 def _end_session(db: sa.Connection, session: sa.Row[Any], at: int, method: str) -> None:
@@ -160,12 +163,10 @@ def find_open_session(
     db: sa.Connection, scope: Scope, thread: str, at: datetime | None = None
 ) -> int | None:
     """Return the number of the thread's open session; None if it has paused at a time."""
-    params = {"scope_id": find_scope(db, scope), "thread": thread}
-    session = db.execute(_SELECT_OPEN_SESSION, params).one_or_none()
-    if session is None or at is None:
-        return None if session is None else int(session.id)
-    last = load_last_turn(db, session.scope, session.id)
-    return None if last is not None and _has_paused(session, last, at) else int(session.id)
+    latest = _load_latest_session(db, find_scope(db, scope), thread)
+    if latest is None or latest.ended_at is not None:
+        return None
+    return None if at is not None and _has_paused(latest, at) else int(latest.id)
 
 
 def load_idle_scopes(db: sa.Connection, scope: Scope | None, at: datetime) -> list[Scope]:
@@ -207,6 +208,31 @@ def _select_idle(scope_id: sa.ColumnElement[int], at: datetime) -> sa.Select[Any
 # what is new
 
 
+def _fingerprint() -> sa.ColumnElement[str]:
+    """Return ``resent.fingerprint`` of a turn's content, computed by the database."""
+    content, edge = t.turn.c.content, FINGERPRINT_EDGE
+    length = sa.func.length(content)
+    ends = (sa.func.substr(content, 1, edge), sa.func.substr(content, length - edge + 1, edge))
+    text = sa.cast(length, sa.Text)
+    return sa.case((length <= 2 * edge, content), else_=text.concat(ends[0]).concat(ends[1]))
+
+
+# Built once, like all that each message runs.
+_IN_SCOPE = t.turn.c.scope == sa.bindparam("scope_id")
+_SELECT_KEYS = SELECT_NUMBERS_IN_THREAD.with_only_columns(IN_THREAD.c.key).where(
+    IN_THREAD.c.key.in_(sa.bindparam("keys", expanding=True))
+)
+_SELECT_LATEST_TURNS = (
+    sa.select(t.turn.c.id, t.turn.c.key, t.turn.c.role, t.turn.c.text)
+    .add_columns(_fingerprint().label("fingerprint"))
+    .where(_IN_SCOPE, t.turn.c.id.in_(SELECT_LATEST_IN_THREAD))
+    .order_by(t.turn.c.id.desc())
+)
+_SELECT_CONTENTS = sa.select(t.turn.c.id, t.turn.c.content).where(
+    _IN_SCOPE, t.turn.c.id.in_(sa.bindparam("numbers", expanding=True))
+)
+
+
 def _select_new(
     db: sa.Connection,
     session: sa.Row[Any] | None,
@@ -221,28 +247,26 @@ def _select_new(
         raise BadInput(f"two messages have the id {key!r}; ids must differ")
     if session is None or not (resent or keys):
         return list(utterances)
-    of_thread = _turns_of_thread(session)
+    thread = {"scope_id": session.scope, "thread": session.thread}
     known = {
         key
         for some in chunks(keys)
-        for key in db.execute(
-            sa.select(t.turn.c.key).where(*of_thread, t.turn.c.key.in_(some))
-        ).scalars()
+        for key in db.execute(_SELECT_KEYS, {**thread, "keys": some}).scalars()
     }
-    tombstones = _tombstones_of_thread(db, session)
+    tombstones = Tombstones.of_thread(db, session.scope, session.thread)
     if tombstones:
         known |= {key for key in keys if tombstones.has_turn(key)}
     if not resent:
         return [utterance for utterance in utterances if utterance.key not in known]
     limit = 2 * len(utterances) + _MARGIN
-    logged = _load_latest_turns(db, of_thread, limit, utterances)
+    logged = _load_latest_turns(db, thread, limit, utterances)
     new = select_new(logged, utterances, known, complete=len(logged) < limit)
     return _without_forgotten(new, tombstones) if tombstones else new
 
 
 def _load_latest_turns(
     db: sa.Connection,
-    of_thread: Sequence[sa.ColumnElement[bool]],
+    thread: Mapping[str, object],
     limit: int,
     sent: Sequence[Utterance],
 ) -> list[LoggedTurn]:
@@ -256,10 +280,7 @@ def _load_latest_turns(
         )
         for utterance in sent
     }
-    turn = t.turn.c
-    columns = (turn.id, turn.key, turn.role, turn.text, _fingerprint().label("fingerprint"))
-    query = sa.select(*columns).where(*of_thread).order_by(turn.id.desc()).limit(limit)
-    rows = db.execute(query).all()[::-1]
+    rows = db.execute(_SELECT_LATEST_TURNS, {**thread, "limit": limit}).all()[::-1]
     unread: list[int] = []
     for row in rows:
         print_of_row = (row.role, row.text, row.fingerprint)
@@ -268,13 +289,10 @@ def _load_latest_turns(
                 unread.append(row.id)
             else:
                 contents[print_of_row] = tuple(json.loads(row.fingerprint or "[]"))
-    scope_and_thread = sa.and_(*of_thread)
     read = {
         row.id: tuple(json.loads(row.content))
         for some in chunks(unread)
-        for row in db.execute(
-            sa.select(turn.id, turn.content).where(scope_and_thread, turn.id.in_(some))
-        )
+        for row in db.execute(_SELECT_CONTENTS, {**thread, "numbers": some})
     }
     return [
         LoggedTurn(row.key, row.role, row.text, comparable_parts(row.role, row.text, content))
@@ -285,14 +303,8 @@ def _load_latest_turns(
     ]
 
 
-def _tombstones_of_thread(db: sa.Connection, session: sa.Row[Any]) -> Tombstones:
-    own = (t.session.c.scope == session.scope, t.session.c.thread == session.thread)
-    numbers = db.execute(sa.select(t.session.c.id).where(*own)).scalars()
-    return Tombstones(db, session.scope, *numbers)
-
-
 def _without_forgotten(new: Sequence[Utterance], tombstones: Tombstones) -> list[Utterance]:
-    """Leave out what was forgotten, once: said again after that, it is new."""
+    """Leave out messages that were forgotten, each once: if repeated later, it is new."""
     kept: list[Utterance] = []
     left_out: set[tuple[str, str]] = set()
     for utterance in new:
@@ -302,19 +314,3 @@ def _without_forgotten(new: Sequence[Utterance], tombstones: Tombstones) -> list
         else:
             kept.append(utterance)
     return kept
-
-
-def _turns_of_thread(session: sa.Row[Any]) -> tuple[sa.ColumnElement[bool], ...]:
-    sessions = sa.select(t.session.c.id).where(
-        t.session.c.scope == session.scope, t.session.c.thread == session.thread
-    )
-    return (t.turn.c.scope == session.scope, t.turn.c.session.in_(sessions))
-
-
-def _fingerprint() -> sa.ColumnElement[str]:
-    """Return ``resent.fingerprint`` of a turn's content, computed by the database."""
-    content, edge = t.turn.c.content, FINGERPRINT_EDGE
-    length = sa.func.length(content)
-    ends = (sa.func.substr(content, 1, edge), sa.func.substr(content, length - edge + 1, edge))
-    text = sa.cast(length, sa.Text)
-    return sa.case((length <= 2 * edge, content), else_=text.concat(ends[0]).concat(ends[1]))

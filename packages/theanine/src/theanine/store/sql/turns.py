@@ -1,4 +1,4 @@
-"""The log: sessions and turns, spoken live or imported as transcripts."""
+"""The log: live sessions and their turns, and reading all of it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from theanine.clock import micros, moment
+from theanine.clock import duration_micros, micros, moment
 from theanine.errors import BadInput, NotFound, Stale
 from theanine.store.processes import is_dead, is_local
 from theanine.store.sql import schema as t
+from theanine.store.sql.changes import take_turn_numbers
+from theanine.store.sql.fixed import SCOPE, FixedSelect, in_numbers, read_rows
 from theanine.store.sql.holders import load_living_holders
 from theanine.store.sql.remembering import mark_pending
 from theanine.store.sql.rows import (
     SELECT_TURNS,
     chunks,
     dumps,
-    imported_memory_from_row,
     insert_rows,
     local_time,
     number_turn,
@@ -40,28 +41,16 @@ from theanine.store.sql.scopes import (
     scope_key,
     take_numbers,
 )
-from theanine.store.sql.tombstones import Tombstones
 from theanine.store.validate import (
     check_metadata,
     check_name,
     check_scope,
     check_time,
-    check_transcript,
     check_utterances,
     encode_content,
     turn_position,
 )
-from theanine.store.values import Logged
-from theanine.types import (
-    ImportedMemory,
-    Metadata,
-    Role,
-    Scope,
-    Session,
-    Transcript,
-    Turn,
-    Utterance,
-)
+from theanine.types import Metadata, Role, Scope, Session, Turn, Utterance
 
 # live sessions
 
@@ -82,16 +71,16 @@ def start_session(
         check_name(key, "the session's key", "")
     check_metadata(metadata or {})
     scope_id = ensure_scope(db, scope)
-    if key is not None and (row := _find_session(db, scope_id, key)) is not None:
+    if key is not None and (row := find_session(db, scope_id, key)) is not None:
         if row.ended_at is not None:
             raise BadInput(f"session {key!r} has already ended; use another key for a new one")
-        _check_same_metadata(row, metadata)
+        check_same_metadata(row, metadata)
         db.execute(t.session.update().where(*is_session(row)).values(holder=holder))
         return int(row.id)
     return insert_session(db, scope_id, key, at, holder=holder, metadata=metadata or {})
 
 
-def _check_same_metadata(row: sa.Row[Any], metadata: Metadata | None) -> None:
+def check_same_metadata(row: sa.Row[Any], metadata: Metadata | None) -> None:
     """Raise BadInput if metadata is given that a session does not have."""
     if metadata and read_metadata(row.metadata) != metadata:
         raise BadInput(
@@ -99,7 +88,8 @@ def _check_same_metadata(row: sa.Row[Any], metadata: Metadata | None) -> None:
         )
 
 
-def _find_session(db: sa.Connection, scope_id: int, key: str) -> sa.Row[Any] | None:
+def find_session(db: sa.Connection, scope_id: int, key: str) -> sa.Row[Any] | None:
+    """Return the session with a key; None if there is none."""
     query = sa.select(t.session).where(t.session.c.scope == scope_id, t.session.c.key == key)
     return db.execute(query).one_or_none()
 
@@ -133,7 +123,7 @@ def insert_session(
         "holder": holder,
         "metadata": dumps(dict(metadata)),
         "thread": thread,
-        "pause": None if pause is None else pause // timedelta(microseconds=1),
+        "pause": None if pause is None else duration_micros(pause),
     }
     insert_rows(db, t.session, [row])
     return number
@@ -157,7 +147,7 @@ def append_turns(
             f"something of {scope} was forgotten or replaced since this turn was composed; "
             "compose it again"
         )
-    logged = _load_keyed_turns(db, row.scope, session, utterances)
+    logged = load_keyed_turns(db, row.scope, session, utterances)
     keys = set(logged)
     new: list[Utterance] = []
     for utterance in utterances:
@@ -167,7 +157,7 @@ def append_turns(
             keys.add(utterance.key)
     last = load_last_turn(db, row.scope, session)
     check_order(new, None if last is None else local_time(last.at, last.zone), "")
-    inserted = insert_turns(db, row.scope, session, new, read_metadata(row.metadata), row.time_zone)
+    inserted = insert_turns(db, row.scope, session, new, read_metadata(row.metadata))
     if inserted and last is None:  # a session starts with its first turn, not when it was opened
         started_at = micros(inserted[0].at)
         db.execute(t.session.update().where(*is_session(row)).values(started_at=started_at))
@@ -176,7 +166,7 @@ def append_turns(
     return [next(unkeyed) if new.key is None else logged[new.key] for new in utterances]
 
 
-def _load_keyed_turns(
+def load_keyed_turns(
     db: sa.Connection, scope_id: int, session: int, utterances: Sequence[Utterance]
 ) -> dict[str, Turn]:
     """Return the session's turns that have one of the utterances' keys, by key."""
@@ -189,26 +179,33 @@ def _load_keyed_turns(
     }
 
 
-# Built once: SQLAlchemy takes longer to build it than SQLite to run it. By number, found in an
-# index: SQLite would read all turns of the scope.
-_in_session = t.turn.alias()
-_SELECT_LAST_TURN = (
-    sa.select(t.turn.c.id, t.turn.c.at, t.turn.c.zone)
-    .where(
-        t.turn.c.scope == sa.bindparam("scope_id"),
-        t.turn.c.id.in_(
-            sa.select(_in_session.c.id).where(
-                _in_session.c.scope == sa.bindparam("scope_id"),
-                _in_session.c.session == sa.bindparam("number"),
-            )
-        ),
+def select_last_turn(
+    session: sa.ColumnElement[int], *columns: sa.Column[int]
+) -> sa.Select[*tuple[Any, ...]]:
+    """Select columns of the latest turn of a session; ``scope_id`` is the scope.
+
+    By number, found in an index: SQLite would read all turns of the scope.
+    """
+    of_session, scope_id = t.turn.alias(), sa.bindparam("scope_id", type_=sa.Integer)
+    numbers = sa.select(of_session.c.id).where(
+        of_session.c.scope == scope_id, of_session.c.session == session
     )
-    .order_by(t.turn.c.at.desc(), t.turn.c.id.desc())
-    .limit(1)
+    table = columns[0].table.c
+    return (
+        sa.select(*columns)
+        .where(table.scope == scope_id, table.id.in_(numbers.correlate(t.session)))
+        .order_by(table.at.desc(), table.id.desc())
+        .limit(1)
+    )
+
+
+# Built once: SQLAlchemy takes longer to build it than SQLite to run it.
+_SELECT_LAST_TURN = select_last_turn(
+    sa.bindparam("number", type_=sa.Integer), t.turn.c.id, t.turn.c.at, t.turn.c.zone
 )
 
 
-def load_last_turn(db: sa.Connection, scope_id: int, session: int) -> sa.Row[Any, Any, Any] | None:
+def load_last_turn(db: sa.Connection, scope_id: int, session: int) -> sa.Row[Any] | None:
     """Return number, time and offset of the session's latest turn."""
     return db.execute(_SELECT_LAST_TURN, {"scope_id": scope_id, "number": session}).one_or_none()
 
@@ -231,15 +228,11 @@ def insert_turns(
     session: int,
     utterances: Sequence[Utterance],
     of_session: Metadata,
-    time_zone: str | None = None,
 ) -> list[Turn]:
-    """Number and insert utterances of a session with this metadata; return them as turns.
-
-    Their times are in the user's time zone, if it is given.
-    """
+    """Number and insert utterances of a session with this metadata; return them as turns."""
     if not utterances:
         return []
-    first = take_numbers(db, scope_id, "next_turn", len(utterances))
+    first, time_zone = take_turn_numbers(db, scope_id, len(utterances))
     numbered_turns = enumerate(utterances, first)
     turns = [
         number_turn(new, session, number, of_session, time_zone) for number, new in numbered_turns
@@ -284,160 +277,6 @@ def end_session(
     db.execute(t.session.update().where(*is_session(row)).values(ended_at=ended_at))
     mark_pending(db, row.scope, session, method)
     return True
-
-
-# transcripts
-
-
-def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, method: str) -> Logged:
-    """Log the part of a transcript that is new, which can only be its end."""
-    check_scope(scope)
-    check_transcript(transcript)
-    scope_id = ensure_scope(db, scope)
-    where = f"session {transcript.key!r}"
-    turns = [  # a turn without a key gets one by its position, so that the next import matches it
-        turn if turn.key is not None else replace(turn, key=f"#{position}")
-        for position, turn in enumerate(transcript.turns, 1)
-    ]
-    imported = dict(enumerate(transcript.memories, 1))
-    row = _find_session(db, scope_id, transcript.key)
-    if row is None:
-        check_order(turns, None, where)
-        start, end = (turns[0].at, turns[-1].at) if turns else (transcript.at, transcript.at)
-        session = insert_session(
-            db,
-            scope_id,
-            transcript.key,
-            start,
-            ended_at=end,
-            dated=transcript.dated,
-            metadata=transcript.metadata,
-        )
-        new: Sequence[Utterance] = turns
-    else:
-        if row.ended_at is None:
-            raise BadInput("the session is still open; end it first", where)
-        if not transcript.revised:
-            _check_same_metadata(row, transcript.metadata)
-        session = int(row.id)
-        tombstones = Tombstones(db, scope_id, session)
-        turns = [turn for turn in turns if not tombstones.has_turn(turn.key or "")]
-        imported = {
-            position: memory
-            for position, memory in imported.items()
-            if not tombstones.has_memory(memory.text)
-        }
-        new = _select_new_turns(db, row, turns, where, revised=transcript.revised)
-    insert_turns(db, scope_id, session, new, transcript.metadata)
-    new_memories = _insert_imported(db, scope_id, session, imported, where)
-    if row is not None and new:
-        end = micros(new[-1].at)
-        later = (*is_session(row), t.session.c.ended_at < end)
-        db.execute(t.session.update().where(*later).values(ended_at=end))
-    if row is None or new or new_memories:
-        mark_pending(db, scope_id, session, method)
-    total = len(transcript.turns) + len(transcript.memories)
-    return Logged(
-        session=session,
-        new_turns=len(new),
-        new_memories=new_memories,
-        new=row is None,
-        forgotten=total - len(turns) - len(imported),
-    )
-
-
-def log_transcripts(
-    db: sa.Connection, scope: Scope, transcripts: Sequence[Transcript], method: str
-) -> list[Logged]:
-    """Log several transcripts."""
-    return [log_transcript(db, scope, transcript, method) for transcript in transcripts]
-
-
-def _select_new_turns(
-    db: sa.Connection,
-    session: sa.Row[Any],
-    turns: Sequence[Utterance],
-    where: str,
-    *,
-    revised: bool,
-) -> list[Utterance]:
-    """Return the turns after all logged ones; of a revised source, all that aren't logged.
-
-    Raises BadInput if a logged turn differs, or if a new turn comes before a logged one, unless
-    the source is revised.
-    """
-    dated = bool(session.dated)
-    logged = _load_keyed_turns(db, session.scope, session.id, turns)
-    new: list[Utterance] = []
-    for position, turn in enumerate(turns, 1):
-        old = logged.get(turn.key or "")
-        if old is None:
-            new.append(turn)
-            continue
-        if revised:
-            continue
-        if new:
-            raise BadInput(
-                "the turn is not in the log, but later turns of its session are; "
-                "turns can only be added at the end",
-                f"{where}, turn {position - 1}",
-            )
-        if difference := _describe_difference(old, turn, dated=dated):
-            raise BadInput(
-                f"the log already has turn {turn.key!r} with another {difference}; logged turns "
-                "never change: import it under another session key",
-                f"{where}, turn {position}",
-            )
-    row = load_last_turn(db, session.scope, session.id)
-    last = None if row is None else local_time(row.at, row.zone)
-    if (revised or not dated) and last is not None:  # undated times only keep the order
-        new = [replace(turn, at=max(turn.at, last)) for turn in new]
-    check_order(new, last, where)
-    return new
-
-
-def _describe_difference(old: Turn, new: Utterance, *, dated: bool) -> str:
-    """Name the first field in which a turn differs from the logged one; empty if none does."""
-    for name in ("text", "speaker", "role", "attachment"):
-        if getattr(old, name) != getattr(new, name):
-            return name
-    if dated and micros(old.at) != micros(new.at):
-        return f"time ({old.at.isoformat()}, not {new.at.isoformat()})"
-    return ""
-
-
-def _insert_imported(
-    db: sa.Connection, scope_id: int, session: int, memories: dict[int, ImportedMemory], where: str
-) -> int:
-    """Insert imported memories whose position is new, and return how many there were.
-
-    Raises BadInput for a position that has another text.
-    """
-    if not memories:
-        return 0
-    query = sa.select(t.given).where(t.given.c.scope == scope_id, t.given.c.session == session)
-    stored = {row.position: imported_memory_from_row(row) for row in db.execute(query)}
-    for position, memory in memories.items():
-        if position in stored and stored[position].text != memory.text:
-            raise BadInput(
-                "the store has another memory at this position; "
-                "import it under another session key",
-                f"{where}, memory {position}",
-            )
-    rows = [
-        {
-            "scope": scope_id,
-            "session": session,
-            "position": position,
-            "text": memory.text,
-            "speakers": dumps(memory.speakers),
-            "source_keys": dumps(memory.source_keys),
-        }
-        for position, memory in memories.items()
-        if position not in stored
-    ]
-    insert_rows(db, t.given, rows)
-    return len(rows)
 
 
 # reading
@@ -550,8 +389,18 @@ _SELECT_SESSIONS_OF_THREAD = sa.select(t.session.c.id).where(
     t.session.c.scope == sa.bindparam("scope_id"),
     t.session.c.thread == sa.bindparam("thread"),
 )
-_SELECT_TURNS_BY_ID = _SELECT_SCOPE_TURNS.where(
-    t.turn.c.id.in_(sa.bindparam("numbers", expanding=True))
+IN_THREAD = t.turn.alias()
+_LATEST_FIRST = (IN_THREAD.c.id + 0).desc()
+SELECT_NUMBERS_IN_THREAD = sa.select(IN_THREAD.c.id).where(
+    IN_THREAD.c.scope == sa.bindparam("scope_id"),
+    IN_THREAD.c.session.in_(_SELECT_SESSIONS_OF_THREAD),
+)
+"""A thread's turns are selected by number: SQLite would else read all turns of the scope."""
+SELECT_LATEST_IN_THREAD = SELECT_NUMBERS_IN_THREAD.order_by(_LATEST_FIRST).limit(
+    sa.bindparam("limit", type_=sa.Integer)
+)
+SELECT_TURNS_BY_ID = FixedSelect(
+    SELECT_TURNS.where(t.turn.c.scope == SCOPE, in_numbers(t.turn.c.id)).order_by(t.turn.c.id)
 )
 
 
@@ -576,26 +425,28 @@ def load_turns(
     if ids is None and session is None and last is None and upto is not None:
         rows = db.execute(_SELECT_TURNS_BETWEEN, {**params, "after": after, "upto": upto}).all()
     elif ids is None:
-        query = _SELECT_SCOPE_TURNS.where(numbered(t.turn.c.id, after, upto))
+        turn = (t.turn if thread is None else IN_THREAD).c
+        wanted = [numbered(turn.id, after, upto)]
         if session is not None:
-            query = query.where(t.turn.c.session == session)
-        if thread is not None:
-            query = query.where(t.turn.c.session.in_(_SELECT_SESSIONS_OF_THREAD))
-            params["thread"] = thread
+            wanted.append(turn.session == session)
         if role is not None:
-            query = query.where(t.turn.c.role == role)
+            wanted.append(turn.role == role)
         if key is not None:
-            query = query.where(t.turn.c.key == key)
-        order = t.turn.c.id.desc() if last is not None else t.turn.c.id
-        rows = db.execute(query.order_by(order).limit(last), params).all()
+            wanted.append(turn.key == key)
+        if thread is None:
+            query = _SELECT_SCOPE_TURNS.where(*wanted)
+            query = query.order_by(turn.id.desc() if last is not None else turn.id).limit(last)
+        else:
+            numbers = SELECT_NUMBERS_IN_THREAD.where(*wanted)
+            if last is not None:
+                numbers = numbers.order_by(_LATEST_FIRST).limit(last)
+            query = _SELECT_SCOPE_TURNS.where(t.turn.c.id.in_(numbers))
+            params["thread"] = thread
+        rows = db.execute(query, params).all()
     else:
-        rows = [
-            row
-            for some in chunks(sorted(set(ids)))
-            for row in db.execute(_SELECT_TURNS_BY_ID, {**params, "numbers": some})
-            if session in (None, row.session)
-        ]
-    turns = sorted((turn_from_row(row) for row in rows), key=lambda turn: turn.id)
+        [found] = read_rows(db, scope, [(SELECT_TURNS_BY_ID, ids)])
+        rows = [row for row in found if session in (None, row.session)]
+    turns = sorted(map(turn_from_row, rows), key=lambda turn: turn.id)
     turns = turns if last is None else turns[-last:]
     return _with_content(db, scope, turns) if with_content else turns
 

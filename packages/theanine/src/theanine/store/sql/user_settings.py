@@ -1,4 +1,4 @@
-"""What is set for a user or for the store: the time zone, and how long turns are kept."""
+"""Settings of users, tenants and the store: time zone and retention."""
 
 from __future__ import annotations
 
@@ -17,21 +17,24 @@ from theanine.store.sql.scopes import (
     load_with_scopes,
     update_state,
 )
-from theanine.store.validate import check_scope
+from theanine.store.validate import check_name, check_scope
 from theanine.store.values import UserSettings
 from theanine.types import Scope
 
 _RETENTION = "retention"  # name of the store's setting
+_OF_TENANT = "retention:"  # beginning of the name of a tenant's
 MIN_RETENTION = timedelta(minutes=1)
 MAX_RETENTION = timedelta(days=300 * 365)
 
 
-def load_settings(db: sa.Connection, scope: Scope | None) -> UserSettings:
-    """Return the settings of a scope, or those of the store."""
-    if scope is None:
+def load_settings(db: sa.Connection, owner: Scope | str | None) -> UserSettings:
+    """Return the settings of a scope, of a tenant or, with None, of the store."""
+    if owner is None:
         return UserSettings(retention=load_store_retention(db))
+    if isinstance(owner, str):
+        return UserSettings(retention=load_tenant_retentions(db).get(owner))
     s = t.scope_state.c
-    query = sa.select(s.time_zone, s.retention).where(s.scope == find_scope(db, scope))
+    query = sa.select(s.time_zone, s.retention).where(s.scope == find_scope(db, owner))
     row = db.execute(query).one_or_none()
     if row is None:
         return UserSettings()
@@ -51,16 +54,21 @@ def set_time_zone(db: sa.Connection, scope: Scope, name: str | None) -> None:
     invalidate_scope(db, scope_id)  # caches hold the times of turns
 
 
-def set_retention(db: sa.Connection, scope: Scope | None, retention: timedelta | None) -> None:
-    """Set or unset how long a scope's turns are kept, or all turns of the store."""
+def set_retention(
+    db: sa.Connection, owner: Scope | str | None, retention: timedelta | None
+) -> None:
+    """Set or unset how long the turns of a scope, of a tenant or of the store are kept."""
     seconds = None if retention is None else retention_seconds(retention)
-    if scope is not None:
-        check_scope(scope)
-        update_state(db, ensure_scope(db, scope), retention=seconds)
+    if isinstance(owner, Scope):
+        check_scope(owner)
+        update_state(db, ensure_scope(db, owner), retention=seconds)
         return
-    db.execute(t.setting.delete().where(t.setting.c.name == _RETENTION))
+    if owner is not None:
+        check_name(owner, "the tenant", "")
+    name = _RETENTION if owner is None else f"{_OF_TENANT}{owner}"
+    db.execute(t.setting.delete().where(t.setting.c.name == name))
     if seconds is not None:
-        insert_rows(db, t.setting, [{"name": _RETENTION, "value": str(seconds)}])
+        insert_rows(db, t.setting, [{"name": name, "value": str(seconds)}])
 
 
 def retention_seconds(retention: timedelta) -> int:
@@ -74,18 +82,34 @@ def retention_seconds(retention: timedelta) -> int:
 
 
 def load_store_retention(db: sa.Connection) -> timedelta | None:
-    """Return how long turns are kept for which their user has no own setting."""
+    """Return how long turns are kept whose user and tenant have no own setting."""
     query = sa.select(t.setting.c.value).where(t.setting.c.name == _RETENTION)
     seconds = db.execute(query).scalar()
     return None if seconds is None else timedelta(seconds=int(seconds))
 
 
+def load_tenant_retentions(db: sa.Connection) -> dict[str, timedelta]:
+    """Return how long turns are kept by tenant, for which their user has no own setting."""
+    c = t.setting.c
+    query = sa.select(c.name, c.value).where(c.name.startswith(_OF_TENANT, autoescape=True))
+    return {
+        row.name.removeprefix(_OF_TENANT): timedelta(seconds=int(row.value))
+        for row in db.execute(query.order_by(c.name))
+    }
+
+
 def load_retentions(db: sa.Connection, scope: Scope | None = None) -> list[tuple[Scope, timedelta]]:
     """Return the scopes, or the one, whose turns expire, and after how long."""
-    default = load_store_retention(db)
-    seconds = None if default is None else round(default.total_seconds())
+    default, tenants = load_store_retention(db), load_tenant_retentions(db)
     s = t.scope_state.c
-    own = sa.func.coalesce(s.retention, seconds).label("seconds")
-    query = sa.select(own).where(own.is_not(None)).order_by(s.scope)
-    rows = load_with_scopes(db, query, s.scope, scope)
-    return [(owner, timedelta(seconds=row.seconds)) for owner, row in rows]
+    query = sa.select(s.retention).order_by(s.scope)
+    if default is None and not tenants:
+        query = query.where(s.retention.is_not(None))
+    found: list[tuple[Scope, timedelta]] = []
+    for owner, row in load_with_scopes(db, query, s.scope, scope):
+        kept = tenants.get(owner.tenant, default)
+        if row.retention is not None:
+            kept = timedelta(seconds=row.retention)
+        if kept is not None:
+            found.append((owner, kept))
+    return found

@@ -20,12 +20,12 @@ from theanine.types import Scope
 Vectors = NDArray[np.float32]
 
 
-_SELECT_ACTIVE = sa.select(t.embedder).where(t.embedder.c.active)
+SELECT_ACTIVE_EMBEDDER = sa.select(t.embedder).where(t.embedder.c.active)
 
 
 def load_active_embedder(db: sa.Connection) -> sa.Row[Any] | None:
     """Return the row of the active embedder; None before the first vector."""
-    return db.execute(_SELECT_ACTIVE).one_or_none()
+    return db.execute(SELECT_ACTIVE_EMBEDDER).one_or_none()
 
 
 def require_embedder(
@@ -134,7 +134,7 @@ def load_unembedded(
 def add_vectors(
     db: sa.Connection, name: str, owners: Sequence[tuple[Scope, int]], vectors: Vectors
 ) -> None:
-    """Insert vectors from an embedder; skips memories that have one or were forgotten."""
+    """Insert an embedder's vectors; skip memories that already have one or are gone."""
     if len(owners) != len(vectors):
         raise BadInput(f"{len(owners)} memories came with {len(vectors)} vectors")
     if not owners:
@@ -163,7 +163,7 @@ def add_vectors(
 
 
 def switch_embedder(db: sa.Connection, name: str, dimension: int) -> bool:
-    """Make it active and delete all other vectors; False while any memory has none from it."""
+    """Make an embedder active and delete other vectors; False while memories lack its vectors."""
     if db.execute(_select_unembedded(name).limit(1)).one_or_none() is not None:
         return False
     number = ensure_embedder(db, name, dimension, active=False)

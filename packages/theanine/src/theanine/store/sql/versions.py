@@ -1,4 +1,4 @@
-"""Versions of a scope and of the store's settings, by which exports are told from older ones.
+"""Versions of scopes and of the store's settings, which order exports.
 
 A version counts the changes that each store made to a scope: ``{store id: revision}``. A store
 that restores an export takes over its version, so of two versions one is older, or both were
@@ -42,7 +42,7 @@ class Order(Enum):
 
 
 def compare(versions: Versions, other: Versions) -> Order:
-    """Tell how ``versions`` relates to ``other``. Nothing at all is older than anything."""
+    """Return how ``versions`` relates to ``other``; an empty version is older than any."""
     behind = all(other.get(store, 0) >= count for store, count in versions.items())
     ahead = all(versions.get(store, 0) >= count for store, count in other.items())
     if behind:
