@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -79,12 +79,6 @@ COMMANDS = st.one_of(
 )
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[theanine.Client]:
-    with theanine.open(tmp_path / "memory.db") as client:
-        yield client
-
-
 def outcome(tool: Any, command: dict[str, Any]) -> tuple[bool, str]:
     """Whether it succeeded, and the reply: the sizes of folders are the file system's own."""
     try:
@@ -101,6 +95,7 @@ def remove_empty_folders(root: Path) -> None:
             os.rmdir(folder)
 
 
+@pytest.mark.parametrize("client", ["store"], indirect=True)  # a service takes minutes
 @pytest.mark.fuzz
 @cases(30)
 @given(commands=st.lists(COMMANDS, max_size=12))

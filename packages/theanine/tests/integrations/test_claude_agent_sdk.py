@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,6 @@ from theanine.integrations.claude_agent_sdk import TheanineSessionStore
 
 pytestmark = pytest.mark.anyio
 KEY = {"project_key": "trips", "session_id": "0b1e0b9e-0000-4000-8000-000000000001"}
-
-
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[theanine.Client]:
-    with theanine.open(tmp_path / "memory.db") as client:
-        yield client
 
 
 def entry(number: int, role: str, content: Any, **fields: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,6 @@ from theanine.integrations.google_adk import TheanineMemoryService
 
 pytestmark = pytest.mark.anyio
 WHO: dict[str, Any] = {"app_name": "trips", "user_id": "ana"}
-
-
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[theanine.Client]:
-    with theanine.open(tmp_path / "memory.db") as client:
-        yield client
 
 
 def service_of(client: theanine.Client | theanine.AsyncClient) -> TheanineMemoryService:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -62,15 +61,6 @@ def ask(words: str) -> Any:
 
 def in_thread(name: str) -> Any:
     return {"configurable": {"thread_id": name}}
-
-
-@pytest.fixture
-def ana(tmp_path: Path) -> Iterator[theanine.UserMemory]:
-    with theanine.open(tmp_path / "memory.db") as client:
-        user = client.user("ana")
-        with user.session() as session:
-            session.hear(FEAR)
-        yield user
 
 
 def said(ana: theanine.UserMemory, thread: str) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,12 +79,6 @@ OPS = st.one_of(
 )
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[theanine.Client]:
-    with theanine.open(tmp_path / "memory.db") as client:
-        yield client
-
-
 class Model(InMemoryStore):
     """The model without its quirks: empty namespaces listed, errors for values of other types."""
 
@@ -112,6 +106,7 @@ class Model(InMemoryStore):
             return False
 
 
+@pytest.mark.parametrize("client", ["store"], indirect=True)  # a service takes minutes
 @pytest.mark.fuzz
 @cases(20)
 @given(batches=st.lists(st.lists(OPS, min_size=1, max_size=5), min_size=1, max_size=5))

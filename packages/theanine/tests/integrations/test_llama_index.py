@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +26,6 @@ from theanine.integrations.llama_index import TheanineBlock, TheanineMemory
 pytestmark = pytest.mark.anyio
 FEAR = "I'm terrified of ships since the storm."
 QUESTION = "Shall we book that cruise on a ship?"
-
-
-@pytest.fixture
-def ana(tmp_path: Path) -> Iterator[theanine.UserMemory]:
-    with theanine.open(tmp_path / "memory.db") as client:
-        user = client.user("ana")
-        with user.session() as session:
-            session.hear(FEAR)
-        yield user
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -78,15 +78,6 @@ STEPS = st.lists(
 )
 
 
-@pytest.fixture
-def ana(tmp_path: Path) -> Iterator[theanine.UserMemory]:
-    with theanine.open(tmp_path / "memory.db") as client:
-        user = client.user("ana")
-        with user.session() as session:
-            session.hear(FEAR)
-        yield user
-
-
 @asynccontextmanager
 async def scripted(script: Script, **options: Any) -> AsyncGenerator[tuple[Agent, ScriptedServer]]:
     """An agent, and the server that answers it."""
@@ -105,6 +96,7 @@ def said(ana: theanine.UserMemory, thread: str) -> list[str]:
     return [turn.text for turn in ana.turns(thread=thread)]
 
 
+@pytest.mark.parametrize("client", ["store"], indirect=True)  # a service takes minutes
 @pytest.mark.fuzz
 @cases(15)
 @given(steps=STEPS)

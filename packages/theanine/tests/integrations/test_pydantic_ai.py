@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -58,15 +58,6 @@ class Scripted:
     def prompts(self, request: int) -> list[Any]:
         parts = [part for message in self.seen[request] for part in message.parts]
         return [part.content for part in parts if part.part_kind == "user-prompt"]
-
-
-@pytest.fixture
-def ana(tmp_path: Path) -> Iterator[theanine.UserMemory]:
-    with theanine.open(tmp_path / "memory.db") as client:
-        user = client.user("ana")
-        with user.session() as session:
-            session.hear(FEAR)
-        yield user
 
 
 def said(ana: theanine.UserMemory, thread: str) -> list[tuple[str, str]]:

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -41,12 +40,6 @@ STEPS = st.tuples(
     st.sampled_from([None, "new", "again", "clash"]),
     st.integers(0, 4),
 )
-
-
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[theanine.Client]:
-    with theanine.open(tmp_path / "memory.db") as client:
-        yield client
 
 
 class Caller:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from server.conftest import running
+from server.conftest import open_client, running
 
 import theanine
 from theanine.client import AsyncLiveSession, AsyncUserMemory
@@ -25,16 +25,8 @@ RIGHTS = ("read", "write", "administer")
 
 @pytest.fixture(params=["store", "service"])
 def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[theanine.Client]:
-    location = str(tmp_path / "memory.db")
-    if request.param == "store":
-        with theanine.open(location) as opened:
-            yield opened
-        return
-    with (
-        running(ServerOptions(theanine.OpenOptions(location))) as service,
-        theanine.connect(service.url, key=service.key(rights=RIGHTS)) as connected,
-    ):
-        yield connected
+    with open_client(request.param, str(tmp_path / "memory.db"), RIGHTS) as client:
+        yield client
 
 
 def test_a_conversation(client: theanine.Client) -> None:
@@ -60,6 +52,40 @@ def test_a_conversation(client: theanine.Client) -> None:
     assert not ana.recall("Where does she live?", until=AT - timedelta(days=1))
     assert not ana.recall("Where does she live?", where={"channel": "phone"})
     assert [scope.user for scope in client.users()] == ["ana"]
+
+
+NAMES = [
+    "a/b",
+    "/",
+    "a%2Fb",
+    "a/threads/b",
+    "\ufdd0",
+    "\ufdd01",
+    "\ufdd0/",
+    "ä b?c#d",
+    "..",
+    "a\\b",
+]
+
+
+def test_any_name_is_kept(client: theanine.Client) -> None:
+    for number, user in enumerate(NAMES):
+        thread = NAMES[-1 - number]
+        client.user(user).session(thread).hear(f"I am number {number}.")
+        client.user(user).add("And this.", session=f"{thread}/more")
+    assert sorted(scope.user for scope in client.users()) == sorted(NAMES)
+    for number, user in enumerate(NAMES):
+        thread, memory = NAMES[-1 - number], client.user(user)
+        assert [turn.text for turn in memory.turns(thread=thread)] == [f"I am number {number}."]
+        assert {each.thread for each in memory.sessions()} == {thread, f"{thread}/more"}
+        assert memory.forget(thread=thread).turns == 1
+        assert len(memory.turns()) == 1
+
+
+def test_what_json_cannot_hold_is_refused(client: theanine.Client) -> None:
+    with pytest.raises(BadInput):
+        client.user("ana").add([{"role": "user", "content": "\ud83d"}])
+    assert client.user("ana").turns() == []
 
 
 def test_lists_and_pages(client: theanine.Client) -> None:
@@ -112,6 +138,7 @@ def test_histories_settings_and_exports(client: theanine.Client) -> None:
         time_zone="Europe/Zagreb", retention=timedelta(days=90_000)
     )
     assert ana.expire() == []
+    assert client.retention(tenant=None) is None
     assert [record["type"] for record in ana.export()][::2][:1] == ["theanine"]
 
 
@@ -154,8 +181,12 @@ def test_a_service_that_is_gone_and_a_key_that_is_not_valid(tmp_path: Path) -> N
     options = ServerOptions(theanine.OpenOptions(str(tmp_path / "memory.db")))
     with running(options) as service, pytest.raises(UserError, match="unknown, expired"):
         theanine.connect(service.url, key="theanine_0_0")
+    with running(options) as service, pytest.raises(UserError, match="pass it as key="):
+        theanine.connect(service.url)
     with running(replace(options, dev=True)) as service, theanine.connect(service.url) as client:
         assert client.users() == []
+        with pytest.raises(UserError, match="no theanine service answers at"):
+            theanine.connect(f"{service.url}/elsewhere")
         with pytest.raises(AttributeError, match="command line"):
             client.reembed()
 
@@ -171,3 +202,20 @@ def test_the_faces_have_the_same_methods(local: type, remote: type) -> None:
             continue
         parameters = inspect.signature(method).parameters
         assert [*parameters] == [*inspect.signature(getattr(remote, name)).parameters], name
+
+
+def test_a_recall_and_a_past_reply_are_explained(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    ana.add("I'm allergic to hazelnuts.", at=AT)
+    session = ana.session("friday")
+    session.hear("Which cake may I eat, no hazelnuts?", at=AT + timedelta(days=1))
+    session.reply(at=AT + timedelta(days=1, minutes=1))
+    explained = ana.explain("What about hazelnuts?", budget=200)
+    assert explained.recollection == ana.recall("What about hazelnuts?", budget=200)
+    assert "hazelnuts" in explained.prompt and explained.budget == 200
+    assert explained.candidates[0].outcome == "returned"
+    past = ana.explain(ana.turns(thread="friday")[-1])
+    assert past.recalled == (1,) == tuple(memory.id for memory in past.recollection.memories)
+    assert ana.explain("What about hazelnuts?", method="utterance").candidates == ()
+    with pytest.raises(SettingsError):
+        ana.explain("What about hazelnuts?", method="nonsense")

@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import httpx2
 import pytest
 import uvicorn
+from starlette.types import ASGIApp
 
+import theanine
 from theanine.client import OpenOptions
 from theanine.clock import system_clock
 from theanine.server import ServerOptions, create_app
@@ -23,7 +25,8 @@ from theanine.store import open_store
 from theanine.store.sql.api_keys import create_key
 from theanine.store.sql.store import SqlStore
 
-START_LIMIT = 30
+T = TypeVar("T")
+START_LIMIT = 120
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,8 @@ class Service:
         work = partial(
             create_key, name="test", at=system_clock(), tenant=tenant, rights=rights, **bounds
         )
-        return anyio.run(_create, self.location, work)
+        _, token = anyio.run(write_to, self.location, work)
+        return token
 
     def client(self, token: str | None = None, **bounds: Any) -> httpx2.Client:
         """Return an HTTP client with a key; a new one unless a token is given."""
@@ -58,21 +62,21 @@ class Service:
         return httpx2.Client(base_url=self.url, headers=headers, timeout=START_LIMIT)
 
 
-async def _create(location: str, work: Callable[..., Any]) -> str:
+async def write_to(location: str, work: Callable[..., T]) -> T:
+    """Call a function in a write transaction of a store, as another process would."""
     store = open_store(location)
     assert isinstance(store, SqlStore)
     await store.open()
     try:
-        _, token = await store.write(work)
+        return await store.write(work)
     finally:
         await store.close()
-    return token
 
 
 @contextmanager
-def running(options: ServerOptions) -> Generator[Service]:
-    """Run the service of some options until the block ends."""
-    config = uvicorn.Config(create_app(options), port=0, log_level="error", lifespan="on")
+def running(options: ServerOptions, app: ASGIApp | None = None) -> Generator[Service]:
+    """Run the service of some options, or an application around it, until the block ends."""
+    config = uvicorn.Config(app or create_app(options), port=0, log_level="error", lifespan="on")
     server = uvicorn.Server(config)
     thread = Thread(target=server.run, daemon=True)
     thread.start()
@@ -87,6 +91,22 @@ def running(options: ServerOptions) -> Generator[Service]:
         server.should_exit = True
         thread.join(START_LIMIT)
         assert not thread.is_alive(), "the service did not stop"
+
+
+@contextmanager
+def open_client(
+    way: str, location: str, rights: Sequence[str] = ("read", "write")
+) -> Generator[theanine.Client]:
+    """Open a store in this process ("store") or through a service with a key ("service")."""
+    if way == "store":
+        with theanine.open(location) as client:
+            yield client
+        return
+    with (
+        running(ServerOptions(OpenOptions(location))) as service,
+        theanine.connect(service.url, key=service.key(rights=rights)) as client,
+    ):
+        yield client
 
 
 @pytest.fixture

@@ -14,12 +14,10 @@ import httpx2
 import pytest
 import sqlalchemy as sa
 
-from server.conftest import START_LIMIT, Service
+from server.conftest import START_LIMIT, Service, write_to
 from theanine.clock import system_clock
 from theanine.server import ServerOptions, operations
-from theanine.store import open_store
 from theanine.store.sql import schema as t
-from theanine.store.sql.store import SqlStore
 
 ADMINISTER = ("read", "write", "administer")
 
@@ -69,7 +67,7 @@ def test_what_waits_is_cancelled_and_retried(http: httpx2.Client, service: Servi
     assert http.post(f"{url}/retry").status_code == 409
     assert http.post(f"{url}/cancel").json()["state"] == "running"
     assert not anyio.run(
-        _write, service.location, partial(operations.report_alive, taken=held, done=0)
+        write_to, service.location, partial(operations.extend_lease, held=held, done=0)
     )
     anyio.run(_end, service.location, held, "cancelled")
     assert http.get(url).json()["state"] == "cancelled"
@@ -80,7 +78,7 @@ def test_what_waits_is_cancelled_and_retried(http: httpx2.Client, service: Servi
 
 def test_the_work_of_a_dead_process_is_taken_over(http: httpx2.Client, service: Service) -> None:
     held = anyio.run(_hold, service.location)
-    anyio.run(_write, service.location, _expire)
+    anyio.run(write_to, service.location, _expire)
     url = f"/v1/operations/{held.operation.id}"
     ended = wait_for(http, url)
     assert (ended["state"], ended["tries"]) == ("succeeded", 2)
@@ -88,10 +86,12 @@ def test_the_work_of_a_dead_process_is_taken_over(http: httpx2.Client, service: 
     assert http.get(url).json() == ended
 
 
-def test_an_operation_is_its_tenants_and_its_users(http: httpx2.Client, service: Service) -> None:
+def test_an_operation_is_its_tenants_its_users_and_its_agents(
+    http: httpx2.Client, service: Service
+) -> None:
     url = http.post("/v1/operations", json={"kind": "expire", "user": "ana"}).headers["Location"]
     with ExitStack() as stack:
-        for bounds in ({"tenant": "other"}, {"user": "bo"}):
+        for bounds in ({"tenant": "other"}, {"user": "bo"}, {"user": "ana", "agent": "concierge"}):
             other = stack.enter_context(service.client(rights=ADMINISTER, **bounds))
             nothing = other.post("/v1/operations/nothing/cancel")
             assert other.get(url).status_code == other.post(f"{url}/cancel").status_code == 404
@@ -102,39 +102,24 @@ def test_an_operation_is_its_tenants_and_its_users(http: httpx2.Client, service:
         assert refused.status_code == 403
 
 
-async def _open(location: str) -> SqlStore:
-    store = open_store(location)
-    assert isinstance(store, SqlStore)
-    await store.open()
-    return store
-
-
-async def _write(location: str, work: Any) -> Any:
-    store = await _open(location)
-    try:
-        return await store.write(work)
-    finally:
-        await store.close()
-
-
-async def _hold(location: str) -> operations.Taken:
+async def _hold(location: str) -> operations.HeldOperation:
     """Create an operation and take it, in one transaction, as a process of the service would."""
 
-    def hold(db: sa.Connection) -> operations.Taken:
+    def hold(db: sa.Connection) -> operations.HeldOperation:
         at = system_clock()
         operations.create_operation(db, "default", "remember", None, None, {}, at)
         taken = operations.take_operation(db, at)
         assert taken is not None
         return taken
 
-    return await _write(location, hold)
+    return await write_to(location, hold)
 
 
-async def _end(location: str, taken: operations.Taken, state: operations.State) -> None:
-    await _write(
+async def _end(location: str, held: operations.HeldOperation, state: operations.State) -> None:
+    await write_to(
         location,
         partial(
-            operations.end_operation, taken=taken, state=state, at=system_clock(), done=0, result={}
+            operations.end_operation, held=held, state=state, at=system_clock(), done=0, result={}
         ),
     )
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from threading import Event
 from typing import Any
 
 import httpx2
 import openai
 import pytest
+from anyio import to_thread
 
 from server.conftest import Service, running
 from server.providers import Answer, Json, Provider
+from theanine.embeddings.base import Scores
 from theanine.fences import REMEMBERED_HEADING
 from theanine.server import ServerOptions
+from theanine.testing import OverlapReranker
 from theanine.tokenizer import count_tokens
 
 ALLERGY = "I'm allergic to hazelnuts."
@@ -136,7 +140,7 @@ def test_a_loop_of_tools_keeps_its_prompt(http: httpx2.Client, provider: Provide
     provider.script = lambda body: (
         Answer("Cheesecake.")
         if body["messages"][-1]["role"] == "tool"
-        else Answer(call=("find_cakes", {"nuts": False}))
+        else Answer(calls=[("find_cakes", {"nuts": False})])
     )
     first = request("openai", user(QUESTION))
     message = http.post(PATHS["openai"], json=first, headers=HEADERS).json()["choices"][0]
@@ -182,7 +186,44 @@ def test_a_conversation_goes_on_without_memory(options: ServerOptions, provider:
     ):
         answer = http.post(PATHS["openai"], json=request("openai", user(QUESTION)), headers=HEADERS)
         assert (answer.status_code, answer.headers["Theanine-Memory"]) == (200, "late")
+    with running(options) as service, service.client() as http:  # the first has ended its work
         assert turns(http) == [("user", QUESTION), ("assistant", "Noted.")]
+
+
+class Stuck(OverlapReranker):
+    """A reranker that gives no scores before the end of a test."""
+
+    def __init__(self) -> None:
+        self.let = Event()
+
+    async def score(self, question: str, texts: Sequence[str]) -> Scores:
+        """Like the base class, later."""
+        await to_thread.run_sync(self.let.wait)
+        return await super().score(question, texts)
+
+
+def test_a_slow_part_of_memory_is_left_out(options: ServerOptions, provider: Provider) -> None:
+    stuck = Stuck()
+    client = replace(options.client, reranker=stuck)
+    slow = replace(options, client=client, memory_deadline=2.0, recall_deadline=0.5)
+    with running(slow) as service, service.client() as http:
+        http.post("/v1/users/ana/threads/monday/hear", json={"content": ALLERGY})
+        http.post("/v1/users/ana/threads/monday/end", json={"remember": True})
+        body = request("openai", user(QUESTION))
+        for _ in range(2):  # again, as in a loop of tools
+            answer = http.post(PATHS["openai"], json=body, headers=HEADERS)
+            assert (answer.status_code, answer.headers["Theanine-Memory"]) == (200, "partial")
+            assert ALLERGY in newest_text(provider.requests[-1])
+        for path, asked in (
+            ("/v1/users/ana/recall", {"dialogue": QUESTION}),
+            ("/v1/users/ana/threads/saturday/reply", {"deadline": 0.25}),
+        ):
+            http.post("/v1/users/ana/threads/saturday/hear", json={"content": QUESTION})
+            found = http.post(path, json=asked).json()["recollection"]
+            assert found["notes"][0].startswith("there was no time for a model within 0.")
+        refused = http.post("/v1/users/ana/recall", json={"dialogue": QUESTION, "deadline": 0})
+        assert refused.status_code == 422
+        stuck.let.set()
 
 
 def test_messages_that_memory_cannot_read_are_the_providers_matter(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from server.conftest import Service
 
 
@@ -81,6 +83,28 @@ def test_a_memory_is_corrected_only_as_it_was_seen(service: Service) -> None:
         assert "Porto" in versions[-1]["text"]
 
 
+def test_of_those_who_have_seen_the_same_one_changes_it(service: Service) -> None:
+    with service.client() as http, ThreadPoolExecutor(8) as pool:
+        http.post("/v1/users/ana/messages", json={"messages": [said("I live in Lisbon.")]})
+        http.post("/v1/users/ana/threads/t/end", json={"remember": True})
+        path = "/v1/users/ana/memories/1"
+        tag = {"If-Match": http.get(path).headers["ETag"]}
+
+        def act(number: int) -> int:
+            if number % 2:
+                return http.put(f"{path}/pin", headers=tag).status_code
+            correction = {"text": f"Ana lives in place {number}."}
+            return http.post(f"{path}/corrections", json=correction, headers=tag).status_code
+
+        statuses = sorted(pool.map(act, range(8)))
+        assert statuses in ([200, *[412] * 7], [201, *[412] * 7])
+        assert http.delete(path, headers=tag).status_code == 412
+        assert http.delete("/v1/users/ana/memories/999", headers=tag).status_code == 404
+        tag = {"If-Match": f'"other", {http.get(path).headers["ETag"]}'}
+        assert http.delete(path, headers=tag).status_code == 200
+        assert http.delete(path, headers={"If-Match": "*"}).status_code == 404
+
+
 def test_a_user_is_forgotten_with_a_receipt(service: Service) -> None:
     with service.client() as http:
         http.post("/v1/users/ana/messages", json={"messages": [said("I live in Lisbon.")]})
@@ -98,6 +122,23 @@ def test_settings_change_only_what_is_named(service: Service) -> None:
         assert changed == {"time_zone": "Europe/Zagreb", "retention": "P30D"}
         assert http.patch(path, json={"time_zone": "Nowhere/City"}).status_code == 422
         assert http.patch(path, json={"retention": None}).json()["retention"] is None
+
+
+def test_a_tenants_retention_is_its_own(service: Service) -> None:
+    administer = ["read", "administer"]
+    with (
+        service.client(tenant="acme", rights=administer) as acme,
+        service.client(tenant="other", rights=administer) as other,
+        service.client(tenant="acme", user="ana", rights=administer) as ana,
+    ):
+        assert acme.get("/v1/settings").json() == {"retention": None}
+        changed = acme.patch("/v1/settings", json={"retention": "P30D"})
+        assert changed.json() == acme.get("/v1/settings").json() == {"retention": "P30D"}
+        assert acme.patch("/v1/settings", json={}).json() == {"retention": "P30D"}
+        assert other.get("/v1/settings").json() == {"retention": None}
+        assert ana.patch("/v1/settings", json={"retention": None}).status_code == 403
+        assert acme.patch("/v1/settings", json={"retention": "PT1S"}).status_code == 422
+        assert acme.patch("/v1/settings", json={"retention": None}).json() == {"retention": None}
 
 
 def test_errors_are_problem_details(service: Service) -> None:

@@ -19,6 +19,7 @@ import pytest
 from server.conftest import Service
 from server.providers import Provider
 from theanine.server import ServerOptions
+from theanine.webhooks.guard import Guard
 
 SECRET = "cormorant-4417"
 RIGHTS = ("read", "write", "administer")
@@ -31,19 +32,22 @@ INJECTED = (
     "*",
     "Anastasia",
 )
-OURS = {"/health", "/ready", "/v1/whoami", "/v1/methods", "/v1/models"}
+OURS = {"/health", "/ready", "/v1/whoami", "/v1/session", "/v1/methods", "/v1/models"}
 """Routes that are about no user."""
 
 
 @pytest.fixture
 def options(options: ServerOptions) -> Iterator[ServerOptions]:
     with Provider() as provider:
-        yield replace(options, openai_url=provider.url, anthropic_url=provider.url)
+        guard = Guard(["127.0.0.0/8"])
+        yield replace(
+            options, openai_url=provider.url, anthropic_url=provider.url, webhook_guard=guard
+        )
 
 
 @pytest.fixture
 def mine(service: Service) -> Iterator[httpx2.Client]:
-    """The tenant with a secret: a user, a thread, memories, an operation, a key."""
+    """The tenant with a secret: a user, a thread, memories, an operation, a key, a webhook."""
     with service.client(tenant="mine", rights=RIGHTS) as http:
         for thread in ("t1", "t2"):
             said = {"content": f"My password is {SECRET}, and I live in {thread}.", "id": "m1"}
@@ -76,12 +80,15 @@ BODIES: dict[str, Any] = {
     "say": {"content": "Hello."},
     "messages": {"messages": [{"role": "user", "content": "What is my password?"}]},
     "recall": {"dialogue": "What is my password?"},
+    "explain": {"dialogue": "What is my password?"},
     "reply": {"dialogue": "What is my password?"},
+    "forgetting": {"everything": True},
     "corrections": {"text": "I live in Porto."},
     "operations": {"kind": "remember", "user": "anastasia"},
     "keys": {"name": "app", "user": "anastasia"},
     "settings": {"time_zone": "Europe/Zagreb"},
     "histories": {"name": "anastasia", "transcripts": []},
+    "webhooks": {"name": "app", "url": "http://127.0.0.1:9/", "user": "anastasia"},
     "completions": {"messages": [{"role": "user", "content": "What is my password?"}]},
     "responses": {"input": "What is my password?"},
     "end": {},
@@ -98,12 +105,19 @@ def send(http: httpx2.Client, method: str, path: str, user: str, number: str) ->
         turn=number,
         operation=number,
         key=number,
+        webhook=number,
+        delivery=number,
+        run=number,
     )
     body: Any = BODIES.get(path.rsplit("/", 1)[-1], {}) if method in ("POST", "PATCH") else None
     if path.endswith(("threads/{thread}/recall", "threads/{thread}/reply")):
         body = {}
-    headers = {"Theanine-User": "anastasia", "Theanine-Thread": "t1"}
-    return http.request(method, filled, json=body, headers=headers)
+    headers = {"Theanine-User": quote(user, safe=""), "Theanine-Thread": "t1"}
+    with http.stream(method, filled, json=body, headers=headers) as answer:
+        if path.endswith("/events") and answer.is_success:  # it never ends
+            return httpx2.Response(200, headers=answer.headers, text=next(answer.iter_text()))
+        answer.read()
+        return answer
 
 
 def shape(answer: httpx2.Response, *names: str) -> tuple[int, str, str]:
@@ -125,11 +139,20 @@ def test_nothing_of_another_tenant_is_found_on_any_route(
     assert SECRET in before
     key = mine.post("/v1/keys", json={"name": "app"}).json()["key"]["id"]
     operation = mine.post("/v1/operations", json={"kind": "expire"}).json()["id"]
+    hook = {"name": "app", "url": "http://127.0.0.1:9/"}
+    webhook = mine.post("/v1/webhooks", json=hook).json()["webhook"]["id"]
+    delivery = mine.post(f"/v1/webhooks/{webhook}/test").json()["id"]
+    own = other.post("/v1/webhooks", json=hook).json()["webhook"]["id"]
+    found, missing = (
+        other.post(f"/v1/webhooks/{own}/deliveries/{number}/retry")
+        for number in (delivery, "msg_" + "0" * (len(delivery) - 4))
+    )
+    assert found.status_code == 404 and shape(found) == shape(missing)
     tried = 0
     for method, path in routes(mine):
         numbers = ["1"]
-        if "{key}" in path or "{operation}" in path:
-            numbers = [key, operation]
+        if any(name in path for name in ("{key}", "{operation}", "{webhook}")):
+            numbers = [key, operation, webhook]
         for number in numbers:
             found = send(other, method, path, "anastasia", number)
             unknown = "0" * len(number) if len(number) > 1 else number

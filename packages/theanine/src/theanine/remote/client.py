@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any, NoReturn, Self
 
 from pydantic import TypeAdapter
@@ -11,6 +12,7 @@ from theanine.cancellation import finish
 from theanine.errors import SettingsError
 from theanine.remote.transport import TIMEOUT, Transport
 from theanine.remote.user import AsyncRemoteUser
+from theanine.store.values import UserSettings
 from theanine.types import Scope
 
 
@@ -52,8 +54,7 @@ class AsyncRemoteClient:
 
         The tenant is that of the key: naming another one raises SettingsError.
         """
-        if tenant != "default":
-            raise SettingsError("the key decides the tenant; leave tenant out")
+        _check_tenant(None if tenant == "default" else tenant)
         if shared:
             raise SettingsError("a service recalls from one agent at a time; leave shared out")
         return AsyncRemoteUser(self._transport, Scope(user, agent), name)
@@ -68,6 +69,19 @@ class AsyncRemoteClient:
         """The method's id."""
         return str(self._about.get("current", ""))
 
+    async def retention(self, *, tenant: str | None = None) -> timedelta | None:
+        """Return how long turns of the key's tenant are kept, for users without a setting."""
+        _check_tenant(tenant)
+        return (await self._transport.call(_SETTINGS, "GET", "/v1/settings")).retention
+
+    async def set_retention(
+        self, retention: timedelta | None, *, tenant: str | None = None
+    ) -> None:
+        """Set how long turns of the key's tenant are kept, for users without a setting."""
+        _check_tenant(tenant)
+        body = {"retention": retention}
+        await self._transport.call(_SETTINGS, "PATCH", "/v1/settings", body=body)
+
     async def users(self) -> list[Scope]:
         """Return the users of the key's tenant."""
         return await self._transport.list_all(Scope, "/v1/users", {})
@@ -80,3 +94,9 @@ class AsyncRemoteClient:
 
 
 _OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+_SETTINGS = TypeAdapter(UserSettings)
+
+
+def _check_tenant(tenant: str | None) -> None:
+    if tenant is not None:
+        raise SettingsError("the key decides the tenant; leave tenant out")

@@ -100,5 +100,5 @@ def given(**values: Any) -> dict[str, Any]:
 
 
 def path_part(name: str) -> str:
-    """Return a name as a part of a path."""
-    return quote(name, safe="")
+    """Return a name as a part of a path; one of dots is no step to another folder."""
+    return quote(name, safe="") if name.strip(".") else "%2E" * len(name)

@@ -227,7 +227,7 @@ class AsyncRemoteSession:
         now = {"now": True, "later": False, "background": None}
         when = now[remember] if isinstance(remember, str) else remember
         reports = await self._call(
-            list[RememberReport], "POST", "/end", body=given(remember=when, at=at), safe=True
+            list[RememberReport], "POST", "/end", body=given(remember=when, at=at)
         )
         self.id, self._recalled = None, ()
         if self.key is None:

@@ -6,11 +6,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import anyio
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from theanine import errors
+from theanine.telemetry import trace_headers
 
 try:
     import httpx2
@@ -34,7 +37,9 @@ _ERRORS: Mapping[str, type[errors.TheanineError]] = MappingProxyType(
         "lease_lost": errors.LeaseLost,
         "bad_setting": errors.SettingsError,
         "bad_input": errors.BadInput,
+        "store_full": errors.StoreFull,
         "write_unconfirmed": errors.WriteUnconfirmed,
+        "answer_not_kept": errors.WriteUnconfirmed,
         "embedder_mismatch": errors.EmbedderMismatch,
         "not_a_store": errors.NotAStore,
         "model_unavailable": errors.ModelUnavailable,
@@ -45,7 +50,11 @@ _ERRORS: Mapping[str, type[errors.TheanineError]] = MappingProxyType(
 )
 """The errors of the codes of problems; others are errors of the caller below 500, else of the
 store."""
-_FOR_THE_MOMENT = frozenset({"busy", "rate_limited", "store_unavailable", "timed_out"})
+_FOR_THE_MOMENT = frozenset(
+    {"busy", "rate_limited", "store_unavailable", "timed_out", "in_progress"}
+)
+_REPEATED = _FOR_THE_MOMENT | {"write_unconfirmed"}
+"""The codes of problems after which a request is sent again."""
 
 
 class Transport:
@@ -60,8 +69,14 @@ class Transport:
                 f"{url!r} is not the address of a service; write https://HOST or http://HOST:PORT"
             )
         self.url = url.rstrip("/")
+        self._has_key = bool(key)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._http = httpx2.AsyncClient(base_url=self.url, headers=headers, timeout=timeout)
+        self._http = httpx2.AsyncClient(
+            base_url=self.url,
+            headers=headers,
+            timeout=timeout,
+            event_hooks={"request": [_name_trace]},
+        )
 
     async def close(self) -> None:
         """Close all connections."""
@@ -81,10 +96,14 @@ class Transport:
         """Send a request and return its answer.
 
         Args:
-            safe: whether it may be repeated if its answer is lost; the default is by its method.
+            safe: whether it does nothing twice; the default is by its method. Any other request
+                has an ``Idempotency-Key``, so that it can be repeated as well.
         """
         answer = await self.send(method, path, params=params, body=body, content=content, safe=safe)
-        return kind.validate_json(answer.content)
+        try:
+            return kind.validate_json(answer.content)
+        except ValidationError:
+            raise self._other_service("its answer is of another form") from None
 
     async def list_all(
         self, kind: type[T], path: str, params: Mapping[str, Any], limit: int | None = None
@@ -114,26 +133,24 @@ class Transport:
         safe: bool | None = None,
     ) -> httpx2.Response:
         """Send a request and return its response. Raises the library's errors."""
-        safe = method in ("GET", "PUT", "PATCH") if safe is None else safe
+        safe = method == "GET" if safe is None else safe
         headers = {"Content-Type": "application/json"} if body is not None else {}
-        data = content if body is None else _JSON.dump_json(body)
+        if not safe:
+            headers["Idempotency-Key"] = uuid4().hex
+        data = content if body is None else _dump(body)
         for tries in range(1, TRIES + 1):
             try:
                 answer = await self._http.request(
                     method, path, params=params, content=data, headers=headers
                 )
-            except httpx2.ConnectError as error:
-                failure, wait = self._lost(error), 0.1 * 2**tries
             except httpx2.HTTPError as error:
                 failure, wait = self._lost(error), 0.1 * 2**tries
-                if not safe:
-                    raise failure from error
             else:
                 if answer.is_success:
                     return answer
-                failure, code = _read_problem(answer)
+                failure, code = self._read_problem(answer)
                 wait = float(answer.headers.get("Retry-After", 0.1 * 2**tries))
-                if code not in _FOR_THE_MOMENT or not (safe or answer.status_code == 429):
+                if code not in _REPEATED:
                     raise failure
             if tries == TRIES:
                 raise failure
@@ -145,40 +162,74 @@ class Transport:
         self, method: str, path: str, *, body: object = None
     ) -> AsyncGenerator[AsyncIterator[str]]:
         """Send a request and give the lines of its answer as they come."""
-        data = None if body is None else _JSON.dump_json(body)
+        data = None if body is None else _dump(body)
         headers = {"Content-Type": "application/json"} if body is not None else {}
         try:
             async with self._http.stream(method, path, content=data, headers=headers) as answer:
                 if not answer.is_success:
                     await answer.aread()
-                    raise _read_problem(answer)[0]
+                    raise self._read_problem(answer)[0]
                 yield answer.aiter_lines()
         except httpx2.HTTPError as error:
             raise self._lost(error) from error
 
     def _lost(self, error: Exception) -> errors.StoreUnavailable:
         return errors.StoreUnavailable(
-            f"the service at {self.url} can't be reached ({type(error).__name__}: {error}); try "
-            "again"
+            f"the service at {self.url} can't be reached ({type(error).__name__}: {error}); start "
+            "it with `theanine serve`, or check the address"
         )
+
+    def _read_problem(self, answer: httpx2.Response) -> tuple[errors.TheanineError, str]:
+        """Return the error of a response, and its code."""
+        try:
+            problem: Any = answer.json()
+            error, code = _error(problem), str(problem["code"])
+        except (ValueError, KeyError, TypeError):
+            if answer.status_code < 500:
+                return self._other_service(f"status {answer.status_code}"), ""
+            detail = f"the service answered {answer.status_code} without a reason"
+            return errors.StoreError(detail), ""
+        if problem["detail"] == "Not Found":  # of no route, whose errors say what is not found
+            return self._other_service("there is no such path"), code
+        if code == "unauthorized":
+            reason = "the key in key= is unknown, expired or revoked"
+            if not self._has_key:
+                reason = "it needs a key of `theanine keys create`: pass it as key="
+            error = errors.UserError(f"the service at {self.url} refuses the request: {reason}")
+        return error, code
+
+    def _other_service(self, reason: str) -> errors.UserError:
+        return errors.UserError(
+            f"no theanine service answers at {self.url} ({reason}); check the address"
+        )
+
+
+async def _name_trace(request: httpx2.Request) -> None:
+    """Have the service go on with the caller's trace."""
+    request.headers.update(trace_headers())
 
 
 _JSON: TypeAdapter[object] = TypeAdapter(object)
 
 
+def _dump(body: object) -> bytes:
+    """Return a body as JSON. Raises BadInput for what JSON can't hold."""
+    try:
+        return _JSON.dump_json(body, fallback=_as_object)
+    except PydanticSerializationError as error:
+        raise errors.BadInput(f"it can't be sent: {error}") from None
+
+
+def _as_object(value: object) -> dict[Any, Any]:
+    """Return a mapping of another type than dict, such as the parts of a turn."""
+    if isinstance(value, Mapping):
+        return {**value}
+    raise TypeError(f"{type(value).__name__} is no value of JSON")
+
+
 def raise_problem(problem: Mapping[str, Any]) -> None:
     """Raise the error that a problem is about."""
     raise _error(problem)
-
-
-def _read_problem(answer: httpx2.Response) -> tuple[errors.TheanineError, str]:
-    """Return the error of a response, and its code."""
-    try:
-        problem: Any = answer.json()
-        return _error(problem), str(problem["code"])
-    except (ValueError, KeyError, TypeError):
-        detail = f"the service answered {answer.status_code} without a reason"
-        return errors.StoreError(detail), ""
 
 
 def _error(problem: Mapping[str, Any]) -> errors.TheanineError:

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 
 from theanine.client import AddReport, ImportReport
 from theanine.client.arguments import check_arguments
+from theanine.client.explaining import Explanation
 from theanine.client.options import ListArguments, RecallArguments
 from theanine.client.reply_options import ReplyArguments
 from theanine.client.session import WINDOW, speakers
@@ -115,6 +116,18 @@ class AsyncRemoteUser:
         found = await self._call(dict[str, Any], "POST", "/recall", body=body, safe=True)
         return TypeAdapter(Recollection).validate_python(found["recollection"])
 
+    async def explain(
+        self,
+        dialogue: str | Sequence[Utterance | Message] | Turn,
+        *,
+        method: str | None = None,
+        **options: Unpack[RecallArguments],
+    ) -> Explanation:
+        """Recall, and return how it came to its result."""
+        about = {"reply": dialogue.id} if isinstance(dialogue, Turn) else self._dialogue(dialogue)
+        body = {**about, **recall_body(options), "method": method}
+        return await self._call(Explanation, "POST", "/explain", body=body, safe=True)
+
     async def reply(
         self,
         dialogue: str | Sequence[Utterance | Message],
@@ -128,7 +141,7 @@ class AsyncRemoteUser:
 
     async def log(self, history: History) -> ImportReport:
         """Log a history's sessions, each completely or not at all."""
-        return await self._call(ImportReport, "POST", "/histories", body=history, safe=True)
+        return await self._call(ImportReport, "POST", "/histories", body=history)
 
     # lists
 
@@ -181,7 +194,7 @@ class AsyncRemoteUser:
         return await self._call(list[Link], "GET", "/links")
 
     async def timelines(self, memory: int | None = None) -> list[Timeline]:
-        """Return the longest timeline to each memory that has no newer link."""
+        """Return timelines that together show every memory that has a link."""
         return await self._call(list[Timeline], "GET", "/timelines", params=given(memory=memory))
 
     async def warm_up(self) -> None:
@@ -211,7 +224,7 @@ class AsyncRemoteUser:
 
     async def unpin(self, memory: int) -> bool:
         """Take the pin off a memory; False if it was not pinned."""
-        pinned = await self._call(dict[str, bool], "DELETE", f"/memories/{memory}/pin", safe=True)
+        pinned = await self._call(dict[str, bool], "DELETE", f"/memories/{memory}/pin")
         return pinned["changed"]
 
     # settings and forgetting

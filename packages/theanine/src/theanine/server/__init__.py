@@ -2,7 +2,7 @@
 
 ::
 
-    request ─► middleware (limits, problems) ─► access (key → principal) ─► routes ─► client
+    request ─► middleware (limits, errors) ─► access (key → principal) ─► routes ─► client
 
 ``create_app(ServerOptions(…))`` returns the ASGI application; ``theanine serve`` runs it.
 """

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
+from importlib.util import find_spec
 from os import PathLike, fspath
 
 import anyio
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from theanine.client import AsyncClient
-from theanine.errors import SettingsError
-from theanine.server.limits import LimitMiddleware
+from theanine.errors import MissingExtra, SettingsError
+from theanine.server.comparing import keep_removing_outdated_runs
+from theanine.server.idempotency import ClaimMiddleware, add_replays
+from theanine.server.limits import MCP_PATH, LimitMiddleware
+from theanine.server.logs import use_pseudonyms
+from theanine.server.metrics import record_operation
+from theanine.server.names import KeepNames
+from theanine.server.observe import ObserveMiddleware
+from theanine.server.parameters import refuse_repeated
 from theanine.server.problems import Problem, add_problem_handlers
-from theanine.server.routes import ROUTERS, proxy
+from theanine.server.routes import ROUTERS, proxy, service
 from theanine.server.settings import ServerOptions
 from theanine.server.state import ServerState
+from theanine.server.stopping import announced_stop
 from theanine.store import open_store
+from theanine.store.sql.audit import load_pseudonyms
 from theanine.store.sql.store import SqlStore
+from theanine.telemetry import add_listener, remove_listener
 
 DESCRIPTION = """Lifelong memory for conversational agents: log what is said, recall what matters, \
 with its sources.
@@ -37,39 +52,82 @@ def create_app(options: ServerOptions) -> FastAPI:
     if not isinstance(store, SqlStore):
         raise SettingsError("the service needs a store in a file or in PostgreSQL")
 
+    mcp = _WithoutMcp()
+    if find_spec("mcp"):
+        from theanine.server.mcp import McpEndpoint
+
+        mcp = McpEndpoint(options)
+
+    # In the background, a worker remembers: requests leave no tasks behind that could pile up.
+    when = "now" if options.client.remembering == "now" else "later"
+
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with AsyncClient(replace(options.client, location=store)) as client:
-            app.state.server = state = ServerState(options, client, store)
-            async with anyio.create_task_group() as group:
-                group.start_soon(state.operations.run)
-                yield
+        async with AsyncClient(replace(options.client, location=store, remembering=when)) as client:
+            pseudonyms = await store.write(load_pseudonyms)
+            use_pseudonyms(pseudonyms)
+            app.state.server = state = ServerState(options, client, store, pseudonyms)
+            add_listener(record_operation)
+            async with mcp.run(), anyio.create_task_group() as group:
+                tasks = [state.claims.run, state.operations.run, state.remember, state.audit.run]
+                if not options.only_mcp:
+                    outdated = partial(keep_removing_outdated_runs, store, state.stopped)
+                    tasks += [state.deliverer.run, outdated]
+                for task in tasks:
+                    group.start_soon(task)
+                with announced_stop(state.stop, options.drain):
+                    yield
                 await state.close()
-                group.cancel_scope.cancel()
+            remove_listener(record_operation)
+            with anyio.move_on_after(options.grace):
+                await client.close()
 
     app = FastAPI(
         title="theanine",
         version=version("theanine"),
         description=DESCRIPTION,
         lifespan=lifespan,
+        dependencies=[Depends(refuse_repeated)],
         # Both pages would load scripts from another host.
         docs_url=None,
         redoc_url=None,
+        # The framework sets OpenTelemetry up if the environment names a collector. Its own spans
+        # would have paths and queries in them: ObserveMiddleware makes others.
+        telemetry={"auto_configure": True, "logs": False, "exclude": lambda scope: True},
     )
     add_problem_handlers(app)
-    for router in ROUTERS:
+    add_replays(app)
+    for router in (service.router,) if options.only_mcp else ROUTERS:
         app.include_router(router)
+    app.router.routes.append(Route(MCP_PATH, mcp, include_in_schema=False))
+    app.state.mcp = mcp
     _describe_problems(app)
+    app.add_middleware(KeepNames)
+    app.add_middleware(ClaimMiddleware)
     app.add_middleware(
         LimitMiddleware,
         options=options,
         proxied={str(getattr(route, "path", "")) for route in proxy.router.routes},
     )
+    if options.link is not None:
+        # By any other name, a page of another site reaches this machine after rebinding its own.
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
+    app.add_middleware(ObserveMiddleware)
     return app
 
 
+class _WithoutMcp:
+    """Replaces the MCP endpoint where the extra ``mcp`` isn't installed."""
+
+    def run(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raise MissingExtra("mcp", "MCP")
+
+
 def _describe_problems(app: FastAPI) -> None:
-    """Add the shape of problems to the OpenAPI document, which the routes refer to."""
+    """Add the schema of problems, which the routes refer to, to the OpenAPI document."""
     generate = app.openapi
 
     def openapi() -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Work that is waited for only until a deadline."""
+"""Wait for work no longer than until a deadline."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-T = TypeVar("T")
+from theanine.cancellation import abandon
 
-_overdue: set[asyncio.Task[Any]] = set()
-"""Tasks that are still ending; the event loop itself keeps no reference."""
+T = TypeVar("T")
 
 
 async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
@@ -21,17 +20,8 @@ async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
     task = asyncio.create_task(work)
     try:
         await asyncio.wait({task}, timeout=seconds)
+        if task.done():
+            return task.result()
     finally:
-        if not task.done():
-            task.cancel()
-            _overdue.add(task)
-            task.add_done_callback(_forget)
-    if task.done():
-        return task.result()
+        abandon(task)
     raise TimeoutError(f"not done in {seconds:g} s")
-
-
-def _forget(task: asyncio.Task[Any]) -> None:
-    _overdue.discard(task)
-    if not task.cancelled():
-        task.exception()  # nobody else asks for it

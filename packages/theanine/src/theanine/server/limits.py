@@ -1,4 +1,4 @@
-"""Limits of size, rate and number, so that a queue never grows."""
+"""Limits of the size, rate and number of requests, so that none queue up."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Collection
 from math import ceil
+from typing import Literal
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,22 +16,26 @@ from theanine.server.problems import RETRY_LATER, problem_response
 from theanine.server.settings import ServerOptions
 
 MINUTE = 60.0
+Kind = Literal["api", "stream", "proxy", "mcp"]
 MAX_RATES = 10_000
-"""Keys whose rate a process follows."""
-UNLIMITED = ("/health", "/ready", "/metrics")
-"""Paths that are answered however many requests there are."""
-UNBOUNDED = "/import"
-"""End of the paths that read a file, however large and long; they have limits of their own."""
+"""Maximum keys whose rate a process tracks."""
+UNLIMITED = ("/health", "/ready")
+"""Paths without any limit."""
+MCP_PATH = "/mcp"
+ENDLESS = "/events"
+"""End of the paths of streams that never end."""
+UNBOUNDED = ("/import", "/import/preview")
+"""Ends of the paths that take files; these have limits of their own."""
 
 
 class Rates:
-    """The rates of keys in this process: a bucket of a minute's requests, filled steadily."""
+    """Rate limits by key in this process: token buckets that hold one minute's requests."""
 
     def __init__(self) -> None:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, key: str, rate: int | None) -> int:
-        """Count a request; return 0, or after how many seconds it may come if it is too early."""
+        """Count a request; return 0 or, if it exceeds the rate, the seconds until it is allowed."""
         if rate is None:
             return 0
         now = time.monotonic()
@@ -47,37 +52,44 @@ class Rates:
 class LimitMiddleware:
     """Answer 429 above a number of requests at once, 413 above a size of body, 503 out of time.
 
-    Requests of the proxy, which wait for a provider, have a number and a size of their own, and no
-    limit of time but the provider's.
+    Streams of changes, which never end, have a number of their own. So have requests of MCP, which
+    may be streams, and those of the proxy, which wait for a provider, with a size of their own, and
+    no limit of time but the provider's.
     """
 
     def __init__(self, app: ASGIApp, *, options: ServerOptions, proxied: Collection[str]) -> None:
-        self._app, self._options, self._proxied = app, options, proxied
-        self._active = Counter[bool]()
+        self._app, self._options = app, options
+        self._kinds: dict[str, Kind] = {**dict.fromkeys(proxied, "proxy"), MCP_PATH: "mcp"}
+        self._most: dict[Kind, int] = {
+            "api": options.max_requests,
+            "stream": options.max_streams,
+            "proxy": options.max_proxied,
+            "mcp": options.max_mcp,
+        }
+        self._active = Counter[Kind]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] in UNLIMITED:
             await self._app(scope, receive, send)
             return
-        options, is_proxied = self._options, scope["path"] in self._proxied
-        if self._active[is_proxied] >= (
-            options.max_proxied if is_proxied else options.max_requests
-        ):
+        options, path = self._options, scope["path"]
+        kind = "stream" if path.endswith(ENDLESS) else self._kinds.get(path, "api")
+        if self._active[kind] >= self._most[kind]:
             refusal = problem_response(
                 429, "busy", "the service is busy; try again", headers=RETRY_LATER
             )
             await refusal(scope, receive, send)
             return
-        self._active[is_proxied] += 1
+        self._active[kind] += 1
         try:
-            if is_proxied:
+            if kind == "proxy":
                 await self._app(scope, _bounded(receive, options.max_proxied_body), send)
-            elif scope["path"].endswith(UNBOUNDED):
+            elif path.endswith(UNBOUNDED):
                 await self._app(scope, receive, send)
             else:
                 await self._serve(scope, _bounded(receive, options.max_body), send)
         finally:
-            self._active[is_proxied] -= 1
+            self._active[kind] -= 1
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         limit = asyncio.timeout(self._options.request_timeout)
@@ -98,7 +110,7 @@ class LimitMiddleware:
 
 
 def _bounded(receive: Receive, most: int) -> Receive:
-    """Return ``receive`` that ends a body above a size."""
+    """Return a ``receive`` that refuses a body above a size."""
     size = 0
 
     async def bounded() -> Message:

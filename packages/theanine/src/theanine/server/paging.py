@@ -1,4 +1,4 @@
-"""Lists in pages: an opaque cursor says where the next one begins."""
+"""Lists in pages; an opaque cursor names the beginning of the next page."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Generic, TypeVar
 from fastapi import Depends, Query
 from pydantic import BaseModel
 
+from theanine.server.parameters import IN_DIGITS
 from theanine.server.problems import Refused
 
 MAX_LIMIT = 500
@@ -16,24 +17,26 @@ Item = TypeVar("Item")
 
 
 class Page(BaseModel, Generic[Item]):
-    """A part of a list, and the cursor of the next one; null at the end."""
+    """A page of a list; ``next`` is the cursor of the page after it, null on the last page."""
 
     items: list[Item]
     next: str | None = None
 
 
 class PageRequest:
-    """Which part of a list is asked for.
+    """The page that a request asks for.
 
     Attributes:
-        limit: at most so many items.
+        limit: maximum number of items.
         after: what the cursor names: where the last page ended; None for the first page.
     """
 
     def __init__(
         self,
-        limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Items of a page.")] = 50,
-        cursor: Annotated[str | None, Query(description="`next` of the page before.")] = None,
+        limit: Annotated[
+            int, Query(ge=1, le=MAX_LIMIT, description="Maximum items on a page."), IN_DIGITS
+        ] = 50,
+        cursor: Annotated[str | None, Query(description="`next` of the previous page.")] = None,
     ) -> None:
         self.limit = limit
         self.after = None if cursor is None else _decode(cursor)
@@ -44,7 +47,7 @@ class PageRequest:
         if self.after is None:
             return None
         if not self.after.isdecimal() or len(self.after) > 9:
-            raise _bad_cursor()
+            raise bad_cursor()
         return int(self.after)
 
     @property
@@ -54,7 +57,7 @@ class PageRequest:
             return None
         user, separator, agent = self.after.partition("\0")
         if not separator or "\0" in agent:
-            raise _bad_cursor()
+            raise bad_cursor()
         return user, agent
 
 
@@ -74,16 +77,17 @@ async def read_page(
 
 
 def _encode(value: str) -> str:
-    return urlsafe_b64encode(value.encode("utf-8", "surrogatepass")).decode().rstrip("=")
+    return urlsafe_b64encode(value.encode()).decode().rstrip("=")
 
 
 def _decode(cursor: str) -> str:
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
-        return urlsafe_b64decode(padded).decode("utf-8", "surrogatepass")
+        return urlsafe_b64decode(padded).decode()
     except ValueError:
-        raise _bad_cursor() from None
+        raise bad_cursor() from None
 
 
-def _bad_cursor() -> Refused:
+def bad_cursor() -> Refused:
+    """Return the error for a cursor that is not of this list."""
     return Refused(422, "bad_cursor", "the cursor is not one that this list has given")

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from theanine import errors
 
@@ -19,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = 1
-"""Seconds after which a request may be repeated that the store could not serve."""
+"""Seconds of ``Retry-After`` when the store was unavailable."""
 RETRY_LATER = {"Retry-After": str(RETRY_AFTER)}
 
 
@@ -42,7 +43,7 @@ class Problem(BaseModel):
 
 
 class Refused(Exception):
-    """A request that is answered with a problem; not an error of the service."""
+    """Raised to answer a request with a problem."""
 
     def __init__(
         self, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None
@@ -63,6 +64,8 @@ STATUSES: tuple[tuple[type[errors.TheanineError], int, str], ...] = (
     (errors.SettingsError, 422, "bad_setting"),
     (errors.UserError, 422, "bad_input"),
     (errors.StoreUnavailable, 503, "store_unavailable"),
+    # Not 503: to repeat a request doesn't help until somebody frees space.
+    (errors.StoreFull, 507, "store_full"),
     (errors.WriteUnconfirmed, 503, "write_unconfirmed"),
     (errors.StoreError, 500, "store_failed"),
     (errors.BudgetExceeded, 429, "budget_exceeded"),
@@ -72,7 +75,9 @@ STATUSES: tuple[tuple[type[errors.TheanineError], int, str], ...] = (
 )
 
 _CODES = {404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}
-"""What the framework refuses by itself."""
+"""Problem codes for errors that the framework raises, by status."""
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 _MEANINGS = {
     401: "No key, or one that is unknown, expired or revoked",
@@ -82,13 +87,13 @@ _MEANINGS = {
     409: "Something changed meanwhile; read again, then repeat",
     412: "The memory is no longer what If-Match names",
     413: "The body is too large",
-    415: "The body is not JSON",
     422: "The request is not valid",
     429: "Too many requests; Retry-After says when to repeat",
     500: "The service failed",
     501: "An optional part is not installed",
     502: "The model failed",
     503: "The store or the model can't be reached; Retry-After says when to repeat",
+    507: "A disk of the service is full, and nothing was stored; free some space, then repeat",
 }
 
 
@@ -102,6 +107,11 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
         }
         for status in sorted({*common, *statuses})
     }
+
+
+def write_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the documented problems of a route that changes something."""
+    return responses(409, 413, 507, *statuses)
 
 
 def problem_response(
@@ -134,6 +144,17 @@ def find_problem(error: Exception) -> Problem:
     return Problem(title=HTTPStatus(status).phrase, status=status, detail=str(error), code=code)
 
 
+def _allowed_methods(request: Request) -> list[str]:
+    """Return the methods of all routes of a path; the framework names those of one of them."""
+    routes = cast("FastAPI", request.app).routes
+    scopes = {method: {**request.scope, "method": method} for method in _METHODS}
+    return [
+        method
+        for method, scope in scopes.items()
+        if any(route.matches(scope)[0] is Match.FULL for route in routes)
+    ]
+
+
 def add_problem_handlers(app: FastAPI) -> None:
     """Answer every error with problem details."""
 
@@ -147,7 +168,7 @@ def add_problem_handlers(app: FastAPI) -> None:
         problem = find_problem(error)
         status, code = problem.status, problem.code
         if status >= 500:
-            _log.error("%s %s: %s", request.method, request.url.path, error)
+            _log.error("%s: %s", type(error).__name__, error)
         wait = getattr(error, "retry_after", None) or RETRY_AFTER
         headers = {"Retry-After": str(round(wait) or 1)} if status in (429, 503) else {}
         return problem_response(status, code, str(error), headers=headers)
@@ -164,10 +185,11 @@ def add_problem_handlers(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: Exception) -> JSONResponse:
         failed = cast("HTTPException", error)
-        code = _CODES.get(failed.status_code, "refused")
-        return problem_response(
-            failed.status_code, code, str(failed.detail), headers=failed.headers
-        )
+        status, headers = failed.status_code, failed.headers
+        if status == 405:
+            headers = {"Allow": ", ".join(_allowed_methods(request))}
+        code = _CODES.get(status, "refused")
+        return problem_response(status, code, str(failed.detail), headers=headers)
 
     @app.exception_handler(Exception)
     async def crash(request: Request, error: Exception) -> JSONResponse:

@@ -1,4 +1,4 @@
-"""The dialects of the proxy: where each has its messages, and what its replies look like."""
+"""The APIs that the proxy understands: their messages and replies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReplyReader(ABC):
 
     @abstractmethod
     def messages(self) -> list[Message]:
-        """Return what was received, as messages; none if nothing was."""
+        """Return what was received, as messages; empty if nothing was."""
 
 
 class Dialect(ABC):
@@ -44,7 +44,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def messages(self, body: Body) -> list[Message]:
-        """Return the messages of a request, without instructions of the system."""
+        """Return the messages of a request, without system messages."""
 
     @abstractmethod
     def append(self, body: Body, block: str) -> Body | None:
@@ -236,14 +236,14 @@ def _append_to_newest(body: Body, name: str, block: str, kind: str) -> Body | No
 
 
 def _has_words(content: object) -> bool:
-    """Whether a content is the user's, and not only the results of tools."""
+    """Return whether content has the user's own words, not only results of tools."""
     if isinstance(content, str):
         return bool(content.strip())
     return any(part.get("type") != "tool_result" for part in _list(content))
 
 
 def _spoken(messages: object) -> list[Message]:
-    """Return the messages that are not instructions: those are the application's."""
+    """Return the messages that are not instructions of the application."""
     return [each for each in _list(messages) if each.get("role") not in ("system", "developer")]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 MAX_EVENT = 16 << 20
-"""Bytes of one event; of a longer one nothing is read."""
+"""Maximum bytes of an event; longer ones are ignored."""
 
 
 class EventReader:

@@ -1,33 +1,43 @@
-"""What the proxy asks of memory for one request: within a deadline, and never failing it."""
+"""Memory for the proxy: recall and log within a deadline, and never fail a request."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Literal
 
+import anyio
+
 from theanine.client import AsyncUserMemory
+from theanine.client.options import RecallArguments
 from theanine.client.session import speakers
 from theanine.clock import Clock
 from theanine.errors import TheanineError
 from theanine.messages import read_messages
 from theanine.server.deadline import within
+from theanine.store import Store
 from theanine.types import FINISH, SPOKEN, Message
 
 _log = logging.getLogger(__name__)
 
 MAX_KEPT = 10_000
-"""Recollections that a process keeps, to give the same one again within a loop of tools."""
+"""Maximum recollections in the cache, which repeats them within a loop of tool calls."""
+
+REPEATED = 600.0
+"""Seconds, at least, within which an equal request counts as a repetition."""
+
+_SHARE_OF_RECALL = 0.9  # of the time that is left, so that what is done by then is in time
 
 Mode = Literal["on", "read", "write", "off"]
 """Whether a request recalls (``on``, ``read``) and is logged (``on``, ``write``)."""
-Status = Literal["on", "read", "write", "off", "no user", "late", "failed"]
-"""What became of memory for a request; the last two mean that it went on without."""
+Status = Literal["on", "read", "write", "off", "no user", "partial", "late", "failed"]
+"""Whether memory was done in time: with everything, with less, or not at all."""
 
 
 @dataclass(slots=True)
@@ -37,7 +47,10 @@ class Exchange:
     Attributes:
         block: what was recalled, fenced; empty if nothing is relevant.
         recalled: ids of its memories.
-        status: what became of memory.
+        after: the provider's id of the response that the request continues; empty if it has
+            all messages.
+        number: names the request: the same for one that is sent again within ``REPEATED``.
+        status: whether memory was done in time.
         logged: whether the request is in the log.
     """
 
@@ -45,6 +58,8 @@ class Exchange:
     memory: AsyncUserMemory | None = None
     thread: str = ""
     messages: Sequence[Message] = ()
+    after: str = ""
+    number: str = ""
     block: str = ""
     recalled: tuple[int, ...] = ()
     logged: bool = False
@@ -59,15 +74,21 @@ class ProxyMemory:
         deadline: seconds that memory may add to a request.
     """
 
+    store: Store
     clock: Clock
     deadline: float
-    _kept: OrderedDict[tuple[object, ...], tuple[str, tuple[int, ...]]] = field(
-        default_factory=OrderedDict[tuple[object, ...], tuple[str, tuple[int, ...]]]
+    _kept: OrderedDict[tuple[object, ...], tuple[str, tuple[int, ...], bool]] = field(
+        default_factory=OrderedDict[tuple[object, ...], tuple[str, tuple[int, ...], bool]]
     )
     _ending: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     async def begin(
-        self, memory: AsyncUserMemory, thread: str, messages: Sequence[Message], mode: Mode
+        self,
+        memory: AsyncUserMemory,
+        thread: str,
+        messages: Sequence[Message],
+        mode: Mode,
+        after: str = "",
     ) -> Exchange:
         """Log what is new of a request, and recall for its newest user turn."""
         exchange = Exchange(
@@ -75,6 +96,7 @@ class ProxyMemory:
             memory=memory,
             thread=thread,
             messages=[_without_id(message) for message in messages],
+            after=after,
             writes=mode in ("on", "write"),
         )
         try:
@@ -87,11 +109,10 @@ class ProxyMemory:
         return exchange
 
     async def _prepare(self, exchange: Exchange, mode: Mode) -> None:
-        memory = exchange.memory
+        memory, until = exchange.memory, anyio.current_time() + self.deadline
         assert memory is not None
         if exchange.writes:
-            await memory.session(exchange.thread).add(exchange.messages)
-            exchange.logged = True
+            await self._log(exchange)
         if mode not in ("on", "read"):
             return
         names = speakers(memory.scope, memory.name)
@@ -104,35 +125,61 @@ class ProxyMemory:
         # The same turn gets the same words again, so that the prompt stays the same.
         key = (memory.scope, exchange.thread, _digest([t.text for t in dialogue]))
         if key not in self._kept:
+            left = _SHARE_OF_RECALL * (until - anyio.current_time())
+            options = RecallArguments(deadline=max(left, sys.float_info.min))
             if exchange.logged:  # leave out what the request shows
-                found = await memory.session(exchange.thread).recall(last=len(shown))
+                found = await memory.session(exchange.thread).recall(last=len(shown), **options)
             else:
-                found = await memory.recall(dialogue)
+                found = await memory.recall(dialogue, **options)
             block = "\n".join(message["content"] for message in found.messages())
-            self._kept[key] = (block, tuple(memory.id for memory in found.memories))
+            recalled = tuple(memory.id for memory in found.memories)
+            self._kept[key] = (block, recalled, bool(found.notes))
             if len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
-        exchange.block, exchange.recalled = self._kept[key]
+        exchange.block, exchange.recalled, is_partial = self._kept[key]
+        if is_partial:
+            exchange.status = "partial"
+
+    async def _log(self, exchange: Exchange) -> None:
+        """Log what is new of a request, which may have been sent before.
+
+        Its newest turn of the user has an id: between a request and its repetition, others may have
+        been logged, or a part of a reply. Some time later, the same words are said again.
+        """
+        memory = exchange.memory
+        assert memory is not None
+        messages = [*exchange.messages]
+        digest = _digest([exchange.thread, exchange.after, *map(dict, messages)])
+        exchange.number = digest
+        if messages and messages[-1].get("role") == "user":
+            period = int(self.clock().timestamp() // REPEATED)
+            before = f"{digest}-{period - 1}"
+            known = await self.store.turns(
+                memory.scope, thread=exchange.thread, key=f"turn-{before}"
+            )
+            exchange.number = before if known else f"{digest}-{period}"
+            messages[-1] = {**messages[-1], "id": f"turn-{exchange.number}"}
+        await memory.session(exchange.thread).add(messages)
+        exchange.logged = True
 
     async def end(self, exchange: Exchange, replies: Sequence[Message], *, whole: bool) -> None:
         """Log the reply to a request; ``whole`` says whether it was received to its end.
 
-        A reply to a request that came before is not logged again.
+        A reply to a request that came before is not logged again; only a whole one is after one
+        that was broken off.
         """
         memory = exchange.memory
         if memory is None or not exchange.writes or not replies:
             return
-        number = f"reply-{_digest([exchange.thread, *map(dict, exchange.messages)])}"
-        named = [
-            {**_without_id(reply), "id": f"{number}.{position}"}
-            for position, reply in enumerate(replies)
-        ]
         try:
-            session = memory.session(exchange.thread)
             if not exchange.logged:
-                await session.add(exchange.messages)
-                exchange.logged = True
+                await self._log(exchange)
+            kind = "reply" if whole else "broken"
+            named = [
+                {**_without_id(reply), "id": f"{kind}-{exchange.number}.{position}"}
+                for position, reply in enumerate(replies)
+            ]
             utterances = read_messages(named, speakers(memory.scope, memory.name), self.clock())
             noted = [
                 replace(
@@ -144,7 +191,7 @@ class ProxyMemory:
                 else utterance
                 for utterance in utterances
             ]
-            await session.add(noted, resent=False)
+            await memory.session(exchange.thread).add(noted, resent=False)
         except Exception as error:  # noqa: BLE001 (the client has its answer)
             _log.warning(
                 "proxy: a reply to %s is not logged: %s",
@@ -156,7 +203,10 @@ class ProxyMemory:
     def end_soon(
         self, exchange: Exchange, replies: Sequence[Message], *, whole: bool
     ) -> asyncio.Task[None]:
-        """Log the reply to a request in a task of its own, which :meth:`close` waits for."""
+        """Log the reply to a request in a task of its own, which :meth:`close` waits for.
+
+        Whoever answers the request waits for it no longer than the deadline.
+        """
         task = asyncio.create_task(self.end(exchange, replies, whole=whole))
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
@@ -168,12 +218,12 @@ class ProxyMemory:
 
 
 def _trace(error: Exception) -> bool:
-    """Whether an error is a bug rather than the store's or the caller's."""
+    """Return whether an error is a bug, which is logged with its trace."""
     return not isinstance(error, TheanineError)
 
 
 def default_thread(messages: Sequence[Message]) -> str:
-    """Return a name for the conversation that messages belong to: by its first one."""
+    """Return a thread name for a conversation, from its first message."""
     first = next((each for each in messages if each.get("role") == "user"), None)
     return f"proxy-{_digest(None if first is None else first.get('content'))}"
 

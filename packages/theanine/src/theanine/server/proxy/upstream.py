@@ -1,4 +1,4 @@
-"""The providers behind the proxy, and a request as they get it."""
+"""The providers behind the proxy, and the requests that they receive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HOP_BY_HOP = frozenset(
     "connection content-encoding content-length host keep-alive proxy-authenticate "
     "proxy-authorization te trailer transfer-encoding upgrade accept-encoding".split()
 )
-"""Headers that belong to one connection, or to a form of the content that is not passed on."""
+"""Headers that are not forwarded: those of one connection or of the content's encoding."""
 TIMEOUT = httpx2.Timeout(600, connect=10)
 
 
@@ -32,7 +32,7 @@ class Upstream:
         self.http = httpx2.AsyncClient(timeout=TIMEOUT, limits=httpx2.Limits(max_connections=1_000))
 
     def request(self, request: Request, dialect: str, path: str, content: bytes) -> httpx2.Request:
-        """Return a client's request as the provider gets it."""
+        """Return a client's request in the form that is sent to the provider."""
         headers = [
             (name, value)
             for name, value in request.headers.items()
@@ -46,7 +46,7 @@ class Upstream:
 
 
 def _with_key(headers: Sequence[tuple[str, str]], dialect: str) -> list[tuple[str, str]]:
-    """Put the provider's key of the environment in the place of a key of the service."""
+    """Replace a key of the service by the provider's key from the environment."""
     kept = [
         (name, value)
         for name, value in headers

@@ -1,19 +1,23 @@
-"""Keys of the asker's tenant."""
+"""API keys of the caller's tenant."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from theanine.errors import NotFound
-from theanine.server.access import Administrator, Principal, bind
-from theanine.server.problems import responses
-from theanine.server.state import ServerState
+from theanine.server.access import ONCE, Administrator, bind
+from theanine.server.bodies import JsonBody, JsonRoute
+from theanine.server.context import Principal
+from theanine.server.idempotency import withhold_answer
+from theanine.server.parameters import Time
+from theanine.server.problems import responses, write_responses
+from theanine.server.state import ServerState, State
 from theanine.store.sql.api_keys import ApiKey, Right, create_key, load_keys, revoke_key
 
-router = APIRouter(prefix="/v1/keys", tags=["keys"])
+router = APIRouter(prefix="/v1/keys", route_class=JsonRoute, tags=["keys"])
 
 
 class NewKey(BaseModel, extra="forbid"):
@@ -24,7 +28,7 @@ class NewKey(BaseModel, extra="forbid"):
     agent: str | None = None
     rights: list[Right] = Field(default=["read", "write"], min_length=1)
     rate: int | None = Field(default=None, ge=1, le=1_000_000)
-    expires_at: AwareDatetime | None = None
+    expires_at: Time | None = None
 
 
 class CreatedKey(BaseModel):
@@ -34,12 +38,18 @@ class CreatedKey(BaseModel):
     token: str
 
 
-@router.post("", status_code=201, responses=responses())
-async def create(request: Request, principal: Administrator, new: NewKey) -> CreatedKey:
-    """Create a key of the asker's tenant; it opens no more than the asker's own."""
-    state: ServerState = request.app.state.server
+@router.post("", status_code=201, responses=write_responses(), dependencies=[ONCE])
+async def create(
+    request: Request, state: State, principal: Administrator, new: JsonBody[NewKey]
+) -> CreatedKey:
+    """Create a key for the caller's tenant, with no more access than the caller's own.
+
+    The token is in this answer alone: with an `Idempotency-Key`, the request is not answered again.
+    """
     user, agent = bind(principal, new.user, new.agent)
-    key, token = await state.store.write(
+    withhold_answer(request)
+    key, token = await state.store.write_concurrently(
+        True,
         create_key,
         name=new.name,
         at=state.clock(),
@@ -54,22 +64,23 @@ async def create(request: Request, principal: Administrator, new: NewKey) -> Cre
 
 
 @router.get("", responses=responses())
-async def list_keys(request: Request, principal: Administrator) -> list[ApiKey]:
+async def list_keys(state: State, principal: Administrator) -> list[ApiKey]:
     """Return the tenant's keys, without their secrets."""
-    return await _load_visible(request.app.state.server, principal)
+    return await _load_visible(state, principal)
 
 
-@router.delete("/{key}", responses=responses(404))
-async def revoke(request: Request, principal: Administrator, key: Annotated[str, Path()]) -> ApiKey:
+@router.delete("/{key}", responses=write_responses(404), dependencies=[ONCE])
+async def revoke(state: State, principal: Administrator, key: Annotated[str, Path()]) -> ApiKey:
     """Revoke a key; all processes refuse it within five seconds."""
-    state: ServerState = request.app.state.server
     if key not in [visible.id for visible in await _load_visible(state, principal)]:
         raise NotFound(f"there is no key {key}")
-    return await state.store.write(revoke_key, key, state.clock(), principal.tenant)
+    return await state.store.write_concurrently(
+        True, revoke_key, key, state.clock(), principal.tenant
+    )
 
 
 async def _load_visible(state: ServerState, principal: Principal) -> list[ApiKey]:
-    """Return the tenant's keys that are for no more than the asker's own."""
+    """Return the tenant's keys with no more access than the caller's own."""
     return [
         key
         for key in await state.store.read(load_keys, principal.tenant)

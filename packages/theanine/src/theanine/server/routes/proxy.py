@@ -6,13 +6,20 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any, cast, get_args
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import httpx2
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from theanine.server.access import Caller, Principal, open_memory
+from theanine.server.access import (
+    AGENT_HEADER,
+    USER_HEADER,
+    Caller,
+    name_in_header,
+    open_memory,
+)
+from theanine.server.context import Principal
 from theanine.server.problems import Refused, responses
 from theanine.server.proxy.dialects import (
     AnthropicMessages,
@@ -23,39 +30,42 @@ from theanine.server.proxy.dialects import (
 from theanine.server.proxy.events import EventReader
 from theanine.server.proxy.memory import Exchange, Mode, ProxyMemory, default_thread
 from theanine.server.proxy.upstream import HOP_BY_HOP
-from theanine.server.state import ServerState
+from theanine.server.state import ServerState, State
 
 router = APIRouter(tags=["proxy"])
 
-USER, AGENT, THREAD = "Theanine-User", "Theanine-Agent", "Theanine-Thread"
+THREAD = "Theanine-Thread"
 MEMORY, RECALLED = "Theanine-Memory", "Theanine-Recalled"
 MODES: tuple[Mode, ...] = get_args(Mode)
 
-_PROXY_RESPONSES = responses(502)
+_PROXY_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "As the provider answers", "content": {"text/event-stream": {}}},
+    **responses(502),
+    "default": {"description": "As the provider answers", "content": {"application/json": {}}},
+}
 
 
 @router.post("/v1/chat/completions", responses=_PROXY_RESPONSES)
-async def chat_completions(request: Request, principal: Caller) -> Response:
+async def chat_completions(request: Request, state: State, principal: Caller) -> Response:
     """OpenAI's chat completions, with memory."""
-    return await _forward(request, principal, ChatCompletions())
+    return await _forward(request, state, principal, ChatCompletions())
 
 
 @router.post("/v1/responses", responses=_PROXY_RESPONSES)
-async def create_response(request: Request, principal: Caller) -> Response:
+async def create_response(request: Request, state: State, principal: Caller) -> Response:
     """OpenAI's responses, with memory."""
-    return await _forward(request, principal, Responses())
+    return await _forward(request, state, principal, Responses())
 
 
 @router.post("/v1/messages", responses=_PROXY_RESPONSES)
-async def create_message(request: Request, principal: Caller) -> Response:
+async def create_message(request: Request, state: State, principal: Caller) -> Response:
     """Anthropic's messages, with memory."""
-    return await _forward(request, principal, AnthropicMessages())
+    return await _forward(request, state, principal, AnthropicMessages())
 
 
 @router.get("/v1/models", responses=_PROXY_RESPONSES)
-async def models(request: Request, principal: Caller) -> Response:
+async def models(request: Request, state: State, principal: Caller) -> Response:
     """The provider's models; Anthropic's for requests that have `anthropic-version`."""
-    state: ServerState = request.app.state.server
     dialect = "anthropic" if "anthropic-version" in request.headers else "openai"
     upstream = state.upstream.request(request, dialect, "/models", b"")
     answer = await _send(state, upstream)
@@ -63,11 +73,12 @@ async def models(request: Request, principal: Caller) -> Response:
     return Response(content, answer.status_code, _answer_headers(answer))
 
 
-async def _forward(request: Request, principal: Principal, dialect: Dialect) -> Response:
-    state: ServerState = request.app.state.server
+async def _forward(
+    request: Request, state: ServerState, principal: Principal, dialect: Dialect
+) -> Response:
     content = await request.body()
     body = _read_body(content)
-    exchange = await _begin(request, principal, dialect, body)
+    exchange = await _begin(request, state, principal, dialect, body)
     if exchange.block and body is not None:
         changed = dialect.append(body, exchange.block)
         if changed is None:
@@ -87,28 +98,33 @@ async def _forward(request: Request, principal: Principal, dialect: Dialect) -> 
         raise _unreachable(error) from None
     if answer.is_success and (reply := _read_body(received)) is not None:
         replies = dialect.replies(reply)
-        await asyncio.shield(state.proxy_memory.end_soon(exchange, replies, whole=True))
+        ending = state.proxy_memory.end_soon(exchange, replies, whole=True)
+        await asyncio.wait({ending}, timeout=state.proxy_memory.deadline)
     return Response(received, answer.status_code, headers)
 
 
 async def _begin(
-    request: Request, principal: Principal, dialect: Dialect, body: dict[str, Any] | None
+    request: Request,
+    state: ServerState,
+    principal: Principal,
+    dialect: Dialect,
+    body: dict[str, Any] | None,
 ) -> Exchange:
     """Log and recall for a request, as far as its headers and its key allow."""
-    state: ServerState = request.app.state.server
     asked = request.headers.get(MEMORY, "on")
     if asked not in MODES:
         raise Refused(422, "bad_input", f"{MEMORY} must be one of {', '.join(MODES)}")
     mode = _allowed(asked, principal)
-    user = _name(request, USER) or principal.user
+    user = name_in_header(request, USER_HEADER) or principal.user
     if mode == "off" or body is None:
         return Exchange("off")
     if user is None:
         return Exchange("no user")
-    memory = open_memory(request, principal, user, _name(request, AGENT))
+    memory = open_memory(request, principal, user, name_in_header(request, AGENT_HEADER))
     messages = dialect.messages(body)
-    thread = _name(request, THREAD) or default_thread(messages)
-    return await state.proxy_memory.begin(memory, thread, messages, mode)
+    thread = name_in_header(request, THREAD) or default_thread(messages)
+    after = body.get("previous_response_id") or body.get("conversation") or ""
+    return await state.proxy_memory.begin(memory, thread, messages, mode, str(after))
 
 
 def _allowed(asked: Mode, principal: Principal) -> Mode:
@@ -141,7 +157,7 @@ async def _pass_on(
         # A client that is gone cancels this generator, but not the task.
         ending = memory.end_soon(exchange, reader.messages(), whole=reader.ended)
         await answer.aclose()
-        await asyncio.shield(ending)
+        await asyncio.wait({ending}, timeout=memory.deadline)
 
 
 def _memory_headers(exchange: Exchange) -> dict[str, str]:
@@ -149,12 +165,6 @@ def _memory_headers(exchange: Exchange) -> dict[str, str]:
     if exchange.thread:
         headers[THREAD] = quote(exchange.thread)
     return headers
-
-
-def _name(request: Request, header: str) -> str | None:
-    """Return a name in a header: ASCII, or UTF-8 that is percent-encoded."""
-    value = request.headers.get(header)
-    return unquote(value) if value else None
 
 
 def _answer_headers(answer: httpx2.Response) -> dict[str, str]:

@@ -8,12 +8,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from theanine.client.explaining import Explanation
 from theanine.client.options import RecallArguments
 from theanine.server.access import Readable
-from theanine.server.problems import responses
+from theanine.server.bodies import JsonBody, JsonRoute
+from theanine.server.problems import Refused, responses
+from theanine.server.state import ServerState, State
 from theanine.types import Message, Recollection, Utterance
 
-router = APIRouter(prefix="/v1/users/{user}", tags=["recall"])
+router = APIRouter(prefix="/v1/users/{user}", route_class=JsonRoute, tags=["recall"])
 
 Moment = Annotated[
     str,
@@ -21,15 +24,15 @@ Moment = Annotated[
 ]
 
 
-class RecallRequest(BaseModel, extra="forbid"):
+class RecallBounds(BaseModel, extra="forbid"):
     """What may be returned."""
 
-    budget: int | None = Field(default=None, ge=0, le=1_000_000, description="Most tokens.")
-    limit: int | None = Field(default=None, ge=1, le=1_000, description="Most parts.")
+    budget: int | None = Field(default=None, ge=0, le=1_000_000, description="Maximum tokens.")
+    limit: int | None = Field(default=None, ge=1, le=1_000, description="Maximum parts.")
     min_relevance: float | None = Field(default=None, ge=0, le=1)
     since: Moment | None = None
     until: Moment | None = None
-    as_of: Moment | None = Field(default=None, description="What was known then.")
+    as_of: Moment | None = Field(default=None, description="Use only what was known at this time.")
     where: dict[str, Any] | None = Field(default=None, description="Metadata that must match.")
 
     def arguments(self) -> RecallArguments:
@@ -37,6 +40,24 @@ class RecallRequest(BaseModel, extra="forbid"):
         names = RecallArguments.__annotations__
         given = {name: getattr(self, name) for name in names if name in self.model_fields_set}
         return RecallArguments(**given)  # pyright: ignore[reportArgumentType]  # same names
+
+
+class RecallRequest(RecallBounds):
+    """What may be returned, and when."""
+
+    deadline: float | None = Field(
+        default=None,
+        gt=0,
+        le=60,
+        description="Seconds within which to answer, by doing less if need be; `notes` say what "
+        "was left out. Less than 0.1 counts as 0.1. Default: as the service is set.",
+    )
+
+    def in_time(self, state: ServerState) -> RecallArguments:
+        """Return the arguments with a deadline: that of the service unless another is given."""
+        arguments = self.arguments()
+        arguments["deadline"] = self.deadline or state.options.recall_deadline
+        return arguments
 
 
 class Recalled(BaseModel):
@@ -51,15 +72,15 @@ class Recalled(BaseModel):
 
     @classmethod
     def of(cls, found: Recollection) -> Recalled:
-        """Return a recollection as an answer."""
+        """Return the answer for a recollection."""
         return cls(recollection=found, text=found.text, messages=found.messages())
 
 
-class Question(RecallRequest):
+class Asked(BaseModel, extra="forbid"):
     """A question, or a dialogue whose latest message comes last."""
 
     dialogue: str | list[dict[str, Any]] = []
-    utterances: list[Utterance] = Field(default=[], description="In place of a dialogue.")
+    utterances: list[Utterance] = Field(default=[], description="Turns, instead of a dialogue.")
 
     @property
     def given(self) -> str | Sequence[Message | Utterance]:
@@ -67,7 +88,36 @@ class Question(RecallRequest):
         return self.utterances or self.dialogue
 
 
-@router.post("/recall", responses=responses(502))
-async def recall(memory: Readable, question: Question) -> Recalled:
+class Question(RecallRequest, Asked):
+    """A question or a dialogue, and what may be returned."""
+
+
+@router.post("/recall", responses=responses(413, 502, 507))
+async def recall(state: State, memory: Readable, question: JsonBody[Question]) -> Recalled:
     """Return what matters for a question or a dialogue, with its sources."""
-    return Recalled.of(await memory.recall(question.given, **question.arguments()))
+    return Recalled.of(await memory.recall(question.given, **question.in_time(state)))
+
+
+class Explained(RecallBounds, Asked):
+    """A question, a dialogue, or a past reply."""
+
+    reply: int | None = Field(
+        default=None, ge=1, description="Id of a past reply to explain, instead of a dialogue."
+    )
+    method: str | None = Field(
+        default=None, min_length=1, description="A method other than the service's."
+    )
+
+
+@router.post("/explain", responses=responses(404, 413, 502, 507))
+async def explain(memory: Readable, asked: JsonBody[Explained]) -> Explanation:
+    """Recall, and return how it came to its result: candidates, scores, what was left out.
+
+    A past reply is explained as of the turn before it, unless there is another `as_of`.
+    """
+    if asked.reply is None:
+        return await memory.explain(asked.given, method=asked.method, **asked.arguments())
+    turns = await memory.turns(ids=[asked.reply])
+    if not turns:
+        raise Refused(404, "not_found", f"there is no turn {asked.reply}")
+    return await memory.explain(turns[0], method=asked.method, **asked.arguments())

@@ -6,27 +6,31 @@ A memory has an ETag: send it as If-Match to change only what you have seen.
 from __future__ import annotations
 
 import json
-from hashlib import blake2b
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field
 
 from theanine.client import AsyncUserMemory
 from theanine.client.options import ListArguments
 from theanine.errors import NotFound
-from theanine.server.access import Readable, Writable
+from theanine.server.access import Readable, Repeatable, Writable
+from theanine.server.bodies import JsonBody, JsonRoute
+from theanine.server.etags import load_etag, require_match
+from theanine.server.graphs import find_pinned
 from theanine.server.paging import MAX_LIMIT, Page, Paging, read_page
-from theanine.server.problems import Refused, responses
+from theanine.server.parameters import IN_DIGITS, Flag
+from theanine.server.problems import Refused, responses, write_responses
 from theanine.server.routes.recall import Moment
+from theanine.server.state import ServerState, State
 from theanine.store.values import ForgetReport
-from theanine.types import Link, Mark, Memory, Session, Timeline, Turn
+from theanine.types import LIVE_KINDS, Link, Mark, Memory, Session, Timeline, Turn
 
-router = APIRouter(prefix="/v1/users/{user}", tags=["records"])
+router = APIRouter(prefix="/v1/users/{user}", route_class=JsonRoute, tags=["records"])
 
-Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
-Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
-IfMatch = Annotated[str | None, Header(description="ETag of the memory that you have seen.")]
+Id = Annotated[int, Field(ge=1, le=2**31 - 1), IN_DIGITS]
+Number = Annotated[Id, Path()]
+IfMatch = Annotated[str | None, Header(description="ETag of the version that you have read.")]
 
 
 class Bounds:
@@ -36,10 +40,18 @@ class Bounds:
         self,
         paging: Paging,
         after: Annotated[
-            int | None, Query(ge=0, le=2**31 - 1, description="In place of a cursor: an id.")
+            int | None,
+            Query(
+                ge=0,
+                le=2**31 - 1,
+                description="An id after which the list begins, instead of a cursor.",
+            ),
+            IN_DIGITS,
         ] = None,
-        newest_first: bool = False,
-        search: Annotated[str, Query(description="Words that each has.", max_length=1_000)] = "",
+        newest_first: Flag = False,
+        search: Annotated[
+            str, Query(description="Words that every item must contain.", max_length=1_000)
+        ] = "",
         since: Annotated[Moment | None, Query()] = None,
         until: Annotated[Moment | None, Query()] = None,
         where: Annotated[
@@ -101,7 +113,7 @@ async def sessions(
     )
 
 
-@router.delete("/sessions/{session}", responses=responses(404))
+@router.delete("/sessions/{session}", responses=write_responses(404))
 async def forget_session(memory: Writable, session: Number) -> ForgetReport:
     """Erase a session and what was made from it; return the receipt."""
     return await memory.forget(session=session)
@@ -111,10 +123,12 @@ async def forget_session(memory: Writable, session: Number) -> ForgetReport:
 async def turns(
     memory: Readable,
     bounds: ListBounds,
-    session: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    session: Annotated[Id | None, Query()] = None,
     thread: Annotated[str | None, Query(min_length=1)] = None,
-    ids: Annotated[list[int] | None, Query(max_length=MAX_LIMIT)] = None,
-    with_content: Annotated[bool, Query(description="With images and other parts.")] = False,
+    ids: Annotated[list[Annotated[int, IN_DIGITS]] | None, Query(max_length=MAX_LIMIT)] = None,
+    with_content: Annotated[
+        Flag, Query(description="Include images and other parts of messages.")
+    ] = False,
 ) -> Page[Turn]:
     """Return turns: all, those of a session or thread, or those of some ids."""
     if ids is not None:
@@ -138,13 +152,13 @@ async def turn(memory: Readable, turn: Number) -> Turn:
     return found[0]
 
 
-@router.delete("/turns/{turn}", responses=responses(404))
+@router.delete("/turns/{turn}", responses=write_responses(404))
 async def forget_turn(memory: Writable, turn: Number) -> ForgetReport:
     """Erase a turn and what was made from it; return the receipt."""
     return await memory.forget(turn=turn)
 
 
-@router.delete("/turns", responses=responses(404))
+@router.delete("/turns", responses=write_responses(404))
 async def forget_turns(
     memory: Writable, ids: Annotated[list[Id], Query(min_length=1, max_length=MAX_LIMIT)]
 ) -> ForgetReport:
@@ -154,7 +168,7 @@ async def forget_turns(
 
 @router.get("/memories", responses=responses())
 async def memories(
-    memory: Readable, bounds: ListBounds, pinned: bool | None = None
+    memory: Readable, bounds: ListBounds, pinned: Flag | None = None
 ) -> Page[Memory]:
     """Return memories: all, or only those that are pinned, or not."""
     return await read_page(
@@ -165,11 +179,13 @@ async def memories(
 
 
 @router.get("/memories/{number}", responses=responses(404))
-async def get_memory(memory: Readable, number: Number, response: Response) -> MemoryDetail:
+async def get_memory(
+    state: State, memory: Readable, number: Number, response: Response
+) -> MemoryDetail:
     """Return a memory with its marks and links; its ETag is in the header."""
-    detail = await _load_detail(memory, number)
-    response.headers["ETag"] = _etag(detail)
-    return detail
+    # Before all else: what changes meanwhile must not match it.
+    response.headers["ETag"] = await state.store.read(load_etag, memory.scope, number)
+    return await _load_detail(state, memory, number)
 
 
 @router.get("/memories/{number}/versions", responses=responses(404))
@@ -178,35 +194,35 @@ async def versions(memory: Readable, number: Number) -> list[Memory]:
     return await memory.history(number)
 
 
-@router.post("/memories/{number}/corrections", status_code=201, responses=responses(404, 412))
+@router.post("/memories/{number}/corrections", status_code=201, responses=write_responses(404, 412))
 async def correct(
-    memory: Writable, number: Number, correction: Correction, if_match: IfMatch = None
+    memory: Writable, number: Number, correction: JsonBody[Correction], if_match: IfMatch = None
 ) -> Memory:
     """Replace what a memory says, and return the new one; the old one stays, marked."""
-    await _check_match(memory, number, if_match)
+    require_match(memory.scope, number, if_match)
     return await memory.correct(number, correction.text)
 
 
-@router.put("/memories/{number}/pin", responses=responses(404, 412))
-async def pin(memory: Writable, number: Number, if_match: IfMatch = None) -> Pinned:
+@router.put("/memories/{number}/pin", responses=write_responses(404, 412))
+async def pin(memory: Repeatable, number: Number, if_match: IfMatch = None) -> Pinned:
     """Have a memory in every recollection."""
-    await _check_match(memory, number, if_match)
+    require_match(memory.scope, number, if_match)
     return Pinned(pinned=True, changed=await memory.pin(number))
 
 
-@router.delete("/memories/{number}/pin", responses=responses(404, 412))
-async def unpin(memory: Writable, number: Number, if_match: IfMatch = None) -> Pinned:
+@router.delete("/memories/{number}/pin", responses=write_responses(404, 412))
+async def unpin(memory: Repeatable, number: Number, if_match: IfMatch = None) -> Pinned:
     """Take the pin off a memory."""
-    await _check_match(memory, number, if_match)
+    require_match(memory.scope, number, if_match)
     return Pinned(pinned=False, changed=await memory.unpin(number))
 
 
-@router.delete("/memories/{number}", responses=responses(404, 412))
+@router.delete("/memories/{number}", responses=write_responses(404, 412))
 async def forget_memory(
-    memory: Writable, number: Number, keep_turns: bool = False, if_match: IfMatch = None
+    memory: Writable, number: Number, keep_turns: Flag = False, if_match: IfMatch = None
 ) -> ForgetReport:
     """Erase a memory, with the turns that support no other one unless they are kept."""
-    await _check_match(memory, number, if_match)
+    require_match(memory.scope, number, if_match)
     return await memory.forget(memory=number, keep_turns=keep_turns)
 
 
@@ -226,40 +242,30 @@ async def links(memory: Readable) -> list[Link]:
 async def timelines(
     memory: Readable,
     number: Annotated[
-        int | None, Query(alias="memory", ge=1, le=2**31 - 1, description="Only those with it.")
+        Id | None, Query(alias="memory", description="Only timelines of this memory.")
     ] = None,
 ) -> list[Timeline]:
-    """Return the longest timeline to each memory that has no newer link."""
+    """Return timelines that together show every memory that has a link."""
     return await memory.timelines(number)
 
 
-_DETAIL = TypeAdapter(MemoryDetail)
-
-
-async def _load_detail(memory: AsyncUserMemory, number: int) -> MemoryDetail:
+async def _load_detail(state: ServerState, memory: AsyncUserMemory, number: int) -> MemoryDetail:
+    """Return a memory with what its own method, which may be another one, says of it."""
+    scope, store = memory.scope, state.store
     found = await memory.get(number)
-    marks = [mark for mark in await memory.marks() if mark.memory == number]
-    links = [link for link in await memory.links() if number in (link.older, link.newer)]
-    pinned = await memory.memories(pinned=True, limit=1, after=number - 1)
-    return MemoryDetail(
-        memory=found,
-        pinned=[each.id for each in pinned] == [number],
-        marks=marks,
-        links=links,
-    )
-
-
-def _etag(detail: MemoryDetail) -> str:
-    return f'"{blake2b(_DETAIL.dump_json(detail), digest_size=12).hexdigest()}"'
-
-
-async def _check_match(memory: AsyncUserMemory, number: int, if_match: str | None) -> None:
-    """Answer 412 if a memory is no longer what the caller has seen, 404 if there is none."""
-    if if_match is None:
-        return
-    current = _etag(await _load_detail(memory, number))
-    if if_match != "*" and current not in [tag.strip() for tag in if_match.split(",")]:
-        raise Refused(412, "changed", f"memory {number} has changed; read it again")
+    marks = [m for m in await store.marks(scope, method=found.method) if m.memory == number]
+    links = await store.links(scope, method=found.method)
+    links = [link for link in links if number in (link.older, link.newer)]
+    ends = [mark for mark in marks if mark.kind not in LIVE_KINDS]
+    if hidden := (await store.scope_version(scope)).hidden:
+        others = {each for link in links for each in (link.older, link.newer)}
+        others |= {mark.by for mark in ends if mark.by is not None}
+        known = await store.memories(scope, ids=sorted(others))
+        gone = {each.id for each in known if hidden.has_memory(each.id, each.session)}
+        links = [link for link in links if gone.isdisjoint((link.older, link.newer))]
+        ends = [mark for mark in ends if mark.by not in gone]
+    pinned = number in find_pinned(marks)
+    return MemoryDetail(memory=found, pinned=pinned, marks=ends, links=links)
 
 
 def _read_object(text: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from theanine.client import AsyncReplyStream
 from theanine.client.reply_options import ReplyArguments
@@ -17,12 +17,15 @@ from theanine.errors import TheanineError
 from theanine.llm.base import ToolCall
 from theanine.methods.base import Reply
 from theanine.server.access import Writable
-from theanine.server.problems import find_problem, responses
-from theanine.server.routes.recall import Question, RecallRequest
+from theanine.server.bodies import JsonBody, JsonRoute
+from theanine.server.parameters import Time
+from theanine.server.problems import find_problem, write_responses
+from theanine.server.routes.recall import Asked, RecallRequest
 from theanine.server.routes.threads import Thread
+from theanine.server.state import ServerState, State
 from theanine.types import Recollection
 
-router = APIRouter(prefix="/v1/users/{user}", tags=["replies"])
+router = APIRouter(prefix="/v1/users/{user}", route_class=JsonRoute, tags=["replies"])
 
 
 class ReplyRequest(RecallRequest):
@@ -36,10 +39,10 @@ class ReplyRequest(RecallRequest):
     tools: list[dict[str, Any]] = Field(default=[])
     prompt: Literal["chat", "transcript"] | None = None
 
-    def reply_arguments(self) -> ReplyArguments:
+    def reply_arguments(self, state: ServerState) -> ReplyArguments:
         """Return the arguments of the library's reply that were given."""
         given = {name: getattr(self, name) for name in _OWN if name in self.model_fields_set}
-        return ReplyArguments(**self.arguments(), **given)
+        return ReplyArguments(**self.in_time(state), **given)
 
 
 _OWN = ("system", "persona", "temperature", "max_tokens", "stop", "tools", "prompt")
@@ -48,12 +51,14 @@ _OWN = ("system", "persona", "temperature", "max_tokens", "stop", "tools", "prom
 class ThreadReply(ReplyRequest):
     """A reply in a thread."""
 
-    at: AwareDatetime | None = None
+    at: Time | None = None
     stream: bool = Field(default=False, description="Answer with server-sent events.")
-    window: int | None = Field(default=WINDOW, ge=1, description="Turns that the model sees.")
+    window: int | None = Field(
+        default=WINDOW, ge=1, description="Minimum number of turns that the model sees."
+    )
 
 
-class DialogueReply(ReplyRequest, Question):
+class DialogueReply(ReplyRequest, Asked):
     """A reply to a dialogue, which is not logged."""
 
     speaker: str = ""
@@ -72,7 +77,7 @@ class Replied(BaseModel):
 
     @classmethod
     def of(cls, reply: Reply) -> Replied:
-        """Return a reply as an answer."""
+        """Return the answer for a reply."""
         return cls(
             text=reply.text,
             recollection=reply.recollection,
@@ -84,23 +89,29 @@ class Replied(BaseModel):
         )
 
 
-@router.post("/threads/{thread}/reply", response_model=Replied, responses=responses(409, 502))
-async def reply(session: Thread, asked: ThreadReply) -> Replied | Response:
+@router.post(
+    "/threads/{thread}/reply",
+    response_model=Replied,
+    responses={200: {"content": {"text/event-stream": {}}}, **write_responses(502)},
+)
+async def reply(state: State, session: Thread, asked: JsonBody[ThreadReply]) -> Replied | Response:
     """Recall, let the model write the next turn of a thread, and log it.
 
     A stream has events `{"piece": "…"}` and at last `{"reply": …}` or `{"problem": …}`.
     """
     session.window = asked.window
     if asked.stream:
-        stream = session.reply(stream=True, at=asked.at, **asked.reply_arguments())
+        stream = session.reply(stream=True, at=asked.at, **asked.reply_arguments(state))
         return StreamingResponse(_events(stream), media_type="text/event-stream")
-    return Replied.of(await session.reply(at=asked.at, **asked.reply_arguments()))
+    return Replied.of(await session.reply(at=asked.at, **asked.reply_arguments(state)))
 
 
-@router.post("/reply", responses=responses(502))
-async def reply_to_dialogue(memory: Writable, asked: DialogueReply) -> Replied:
+@router.post("/reply", responses=write_responses(502))
+async def reply_to_dialogue(
+    state: State, memory: Writable, asked: JsonBody[DialogueReply]
+) -> Replied:
     """Recall and let the model write the next turn of a dialogue; nothing is logged."""
-    found = await memory.reply(asked.given, speaker=asked.speaker, **asked.reply_arguments())
+    found = await memory.reply(asked.given, speaker=asked.speaker, **asked.reply_arguments(state))
     return Replied.of(found)
 
 

@@ -1,22 +1,23 @@
-"""The service itself: is it alive, is it ready, who asks, and which methods there are."""
+"""The service itself: health, readiness, the key's access, and the methods."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from pydantic import BaseModel
 
 from theanine.methods.registry import names
-from theanine.server.access import Caller, Principal, Reader
-from theanine.server.problems import responses
-from theanine.server.state import ServerState
+from theanine.server.access import Caller, Reader
+from theanine.server.context import Principal
+from theanine.server.problems import RETRY_LATER, Refused, responses
+from theanine.server.state import State
 
 router = APIRouter(tags=["service"])
 
 
 class Health(BaseModel):
-    """The service answers."""
+    """The process answers requests."""
 
     status: str = "ok"
 
@@ -40,21 +41,24 @@ _ANY_ERROR: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/ready", responses=_ANY_ERROR)
-async def ready(request: Request) -> Health:
-    """Return whether the store can be read; 503 if not. Needs no key."""
-    state: ServerState = request.app.state.server
+async def ready(state: State) -> Health:
+    """Return whether requests may come; 503 if the store can't be read. Needs no key.
+
+    503 also from SIGTERM on.
+    """
+    if state.stopping:
+        raise Refused(503, "stopping", "this process is about to end", RETRY_LATER)
     await state.store.active_embedder()
     return Health()
 
 
 @router.get("/v1/whoami", responses=responses())
 async def whoami(principal: Caller) -> Principal:
-    """Return what the key opens."""
+    """Return what the key gives access to."""
     return principal
 
 
 @router.get("/v1/methods", responses=responses())
-async def methods(request: Request, principal: Reader) -> Methods:
+async def methods(state: State, principal: Reader) -> Methods:
     """Return the memory methods."""
-    state: ServerState = request.app.state.server
     return Methods(current=state.client.method_name, installed=list(names()))

@@ -10,35 +10,51 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from theanine.client import AddReport, AsyncLiveSession
 from theanine.client.session import WINDOW
 from theanine.remembering.remember import RememberReport
-from theanine.server.access import Readable, Writable
-from theanine.server.problems import Refused, responses
+from theanine.server.access import Readable, Repeatable, Writable
+from theanine.server.bodies import JsonBody, JsonRoute
+from theanine.server.names import read_name
+from theanine.server.parameters import IN_DIGITS, Time
+from theanine.server.problems import responses, write_responses
 from theanine.server.routes.recall import Recalled, RecallRequest
+from theanine.server.state import State
 from theanine.store.values import ForgetReport
 from theanine.types import Message, MessageFormat, Scalar, Turn, Utterance
 
-router = APIRouter(prefix="/v1/users/{user}", tags=["threads"])
+router = APIRouter(prefix="/v1/users/{user}", route_class=JsonRoute, tags=["threads"])
 
-ThreadKey = Annotated[str, Path(min_length=1, description="The application's conversation id.")]
-Words = str | list[dict[str, Any]]
+ThreadKey = Annotated[
+    str,
+    BeforeValidator(read_name),
+    Path(min_length=1, description="The application's conversation id."),
+]
 
 
-class Said(BaseModel, extra="forbid"):
+class Words(BaseModel, extra="forbid"):
     """One message of a thread."""
 
-    content: Words = Field(description="A text, or parts of a message's content.")
-    speaker: str | None = None
-    id: str | None = Field(default=None, description="The application's id of the message.")
-    at: AwareDatetime | None = None
+    content: str | list[dict[str, Any]] = Field(
+        description="A text, or parts of a message's content."
+    )
+    id: str | None = Field(
+        default=None, min_length=1, description="The application's id of the message."
+    )
+    at: Time | None = None
     metadata: dict[str, Scalar] | None = None
 
 
-class SaidByAssistant(Said):
-    """A message of the assistant."""
+class Said(Words):
+    """A message of the user."""
+
+    speaker: str | None = Field(default=None, min_length=1)
+
+
+class SaidByAssistant(Words):
+    """A message of the assistant, whose name is the agent's."""
 
     recalled: list[int] = Field(
         default=[], description="Ids of the memories that were in the model's prompt."
@@ -50,13 +66,13 @@ class NewMessages(BaseModel, extra="forbid"):
 
     messages: list[dict[str, Any]] = Field(default=[], max_length=10_000)
     utterances: list[Utterance] = Field(
-        default=[], max_length=10_000, description="In place of messages: turns with all they have."
+        default=[], max_length=10_000, description="Turns in full, instead of messages."
     )
     resent: bool = Field(
         default=True, description="Whether the list may begin with messages sent before."
     )
     speaker: str = ""
-    at: AwareDatetime | None = None
+    at: Time | None = None
     metadata: dict[str, Scalar] | None = None
 
     @property
@@ -76,43 +92,54 @@ class ThreadMessages(NewMessages):
 class ThreadRecall(RecallRequest):
     """Bounds of a recall in a thread."""
 
-    last: int | None = Field(default=None, ge=1, description="As many turns as `messages` gave.")
-    window: int | None = Field(default=WINDOW, ge=1, description="At least so many, in steps.")
+    last: int | None = Field(
+        default=None, ge=1, description="The `last` that was given to `messages`."
+    )
+    window: int | None = Field(
+        default=WINDOW, ge=1, description="Minimum number of turns; grows in steps."
+    )
 
 
 class SessionEnd(BaseModel, extra="forbid"):
     """How a session ends."""
 
     remember: bool | None = Field(
-        default=None, description="Now (true) or later (false); default: as the service is set."
+        default=None,
+        description="Remember now (true) or later (false); default: the service's setting.",
     )
-    at: AwareDatetime | None = None
+    at: Time | None = None
 
 
-def _thread(memory: Writable, thread: ThreadKey, speaker: str = "") -> AsyncLiveSession:
+async def _thread(memory: Writable, thread: ThreadKey, speaker: str = "") -> AsyncLiveSession:
     return memory.session(thread, speaker=speaker)
 
 
 Thread = Annotated[AsyncLiveSession, Depends(_thread)]
 
 
-def _readable_thread(memory: Readable, thread: ThreadKey) -> AsyncLiveSession:
+async def _ending_thread(memory: Repeatable, thread: ThreadKey) -> AsyncLiveSession:
+    return memory.session(thread)
+
+
+async def _readable_thread(memory: Readable, thread: ThreadKey) -> AsyncLiveSession:
     return memory.session(thread)
 
 
 ReadableThread = Annotated[AsyncLiveSession, Depends(_readable_thread)]
 
 
-@router.post("/messages", status_code=201, responses=responses(409))
-async def add(memory: Writable, new: NewMessages) -> AddReport:
+@router.post("/messages", status_code=201, responses=write_responses())
+async def add(memory: Writable, new: JsonBody[NewMessages]) -> AddReport:
     """Log messages as a whole session that ends at once, and remember it."""
     return await memory.add(
         new.given, resent=new.resent, speaker=new.speaker, at=new.at, metadata=new.metadata
     )
 
 
-@router.post("/threads/{thread}/messages", status_code=201, responses=responses(409))
-async def add_to_thread(memory: Writable, thread: ThreadKey, new: ThreadMessages) -> AddReport:
+@router.post("/threads/{thread}/messages", status_code=201, responses=write_responses())
+async def add_to_thread(
+    memory: Writable, thread: ThreadKey, new: JsonBody[ThreadMessages]
+) -> AddReport:
     """Log messages of a thread; those that it has already are left out."""
     session = memory.session(thread, speaker=new.speaker)
     return await session.add(
@@ -120,19 +147,17 @@ async def add_to_thread(memory: Writable, thread: ThreadKey, new: ThreadMessages
     )
 
 
-@router.post("/threads/{thread}/hear", status_code=201, responses=responses(409))
-async def hear(session: Thread, said: Said) -> Turn:
+@router.post("/threads/{thread}/hear", status_code=201, responses=write_responses())
+async def hear(session: Thread, said: JsonBody[Said]) -> Turn:
     """Log what the user says; it is on disk when the answer comes."""
     return await session.hear(
         said.content, speaker=said.speaker, id=said.id, at=said.at, metadata=said.metadata
     )
 
 
-@router.post("/threads/{thread}/say", status_code=201, responses=responses(409))
-async def say(session: Thread, said: SaidByAssistant) -> Turn:
+@router.post("/threads/{thread}/say", status_code=201, responses=write_responses())
+async def say(session: Thread, said: JsonBody[SaidByAssistant]) -> Turn:
     """Log what the assistant says; what only repeats what was recalled is not remembered."""
-    if said.speaker is not None:
-        raise Refused(422, "bad_input", "the assistant's name is the agent's; leave speaker out")
     return await session.say(
         said.content,
         recalled=said.recalled,
@@ -146,8 +171,8 @@ async def say(session: Thread, said: SaidByAssistant) -> Turn:
 async def messages(
     session: ReadableThread,
     format: MessageFormat = "openai",
-    last: Annotated[int | None, Query(ge=1, le=10_000)] = None,
-    window: Annotated[int, Query(ge=1, le=10_000)] = WINDOW,
+    last: Annotated[int | None, Query(ge=1, le=10_000), IN_DIGITS] = None,
+    window: Annotated[int, Query(ge=1, le=10_000), IN_DIGITS] = WINDOW,
 ) -> list[Message]:
     """Return the newest turns of a thread as messages for a chat model.
 
@@ -169,20 +194,22 @@ async def open_turns(session: ReadableThread) -> list[Turn]:
     return await session.turns()
 
 
-@router.post("/threads/{thread}/recall", responses=responses(502))
-async def recall(session: ReadableThread, request: ThreadRecall) -> Recalled:
+@router.post("/threads/{thread}/recall", responses=responses(413, 502, 507))
+async def recall(state: State, session: ReadableThread, asked: JsonBody[ThreadRecall]) -> Recalled:
     """Return what matters for the dialogue of a thread so far."""
-    session.window = request.window
-    return Recalled.of(await session.recall(last=request.last, **request.arguments()))
+    session.window = asked.window
+    return Recalled.of(await session.recall(last=asked.last, **asked.in_time(state)))
 
 
-@router.post("/threads/{thread}/end", responses=responses(409, 502))
-async def end(session: Thread, end: SessionEnd) -> list[RememberReport]:
+@router.post("/threads/{thread}/end", responses=write_responses(502))
+async def end(
+    session: Annotated[AsyncLiveSession, Depends(_ending_thread)], end: JsonBody[SessionEnd]
+) -> list[RememberReport]:
     """End the open session of a thread, and remember it."""
     return await session.end(remember=end.remember, at=end.at)
 
 
-@router.delete("/threads/{thread}", responses=responses(404))
+@router.delete("/threads/{thread}", responses=write_responses(404))
 async def forget(memory: Writable, thread: ThreadKey) -> ForgetReport:
     """Erase all sessions of a thread; return the receipt."""
     return await memory.forget(thread=thread)

@@ -1,37 +1,46 @@
-"""Users: who there is, what is set for them, and forgetting them."""
+"""Users: list them, change their settings, forget them."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from pydantic import BaseModel
 
-from theanine.server.access import Principal, Readable, Reader, Writable
+from theanine.server.access import Readable, Reader, Repeatable, Writable
+from theanine.server.bodies import JsonBody, JsonRoute
+from theanine.server.context import Principal
 from theanine.server.paging import Page, Paging, read_page
-from theanine.server.problems import responses
-from theanine.server.state import ServerState
+from theanine.server.parameters import Duration
+from theanine.server.problems import responses, write_responses
+from theanine.server.state import State
 from theanine.store.sql import schema as t
+from theanine.store.sql.hiding import hides_everything
 from theanine.store.sql.scopes import scope_from_row
 from theanine.store.values import ForgetReport, UserSettings
 from theanine.types import Scope
 
-router = APIRouter(prefix="/v1/users", tags=["users"])
+router = APIRouter(prefix="/v1/users", route_class=JsonRoute, tags=["users"])
 
 
 class ChangedSettings(BaseModel, extra="forbid"):
     """Settings to change; what is left out stays, null unsets."""
 
     time_zone: str | None = None
-    retention: timedelta | None = None
+    retention: Duration | None = None
+
+
+class Settings(BaseModel):
+    """What is set for a user; ``retention`` is how long turns and memories are kept."""
+
+    time_zone: str | None
+    retention: Duration | None
 
 
 @router.get("", responses=responses())
-async def list_users(request: Request, principal: Reader, paging: Paging) -> Page[Scope]:
+async def list_users(state: State, principal: Reader, paging: Paging) -> Page[Scope]:
     """Return the users of the key's tenant, with the agents that they talk with."""
-    state: ServerState = request.app.state.server
 
     async def read(limit: int) -> list[Scope]:
         return await state.store.read(_load_users, principal, paging.after_names, limit)
@@ -40,25 +49,29 @@ async def list_users(request: Request, principal: Reader, paging: Paging) -> Pag
 
 
 @router.get("/{user}/settings", responses=responses())
-async def settings(memory: Readable) -> UserSettings:
+async def settings(memory: Readable) -> Settings:
     """Return what is set for the user."""
-    return await memory.settings()
+    return _shown(await memory.settings())
 
 
-@router.patch("/{user}/settings", responses=responses())
-async def change_settings(memory: Writable, changed: ChangedSettings) -> UserSettings:
+@router.patch("/{user}/settings", responses=write_responses())
+async def change_settings(memory: Repeatable, changed: JsonBody[ChangedSettings]) -> Settings:
     """Set the user's time zone, or how long turns and memories are kept."""
     if "time_zone" in changed.model_fields_set:
         await memory.set_time_zone(changed.time_zone)
     if "retention" in changed.model_fields_set:
         await memory.set_retention(changed.retention)
-    return await memory.settings()
+    return _shown(await memory.settings())
 
 
-@router.delete("/{user}", responses=responses(404))
+@router.delete("/{user}", responses=write_responses(404))
 async def forget_user(memory: Writable) -> ForgetReport:
     """Erase the user with everything that was said, made and set; return the receipt."""
     return await memory.forget_all()
+
+
+def _shown(found: UserSettings) -> Settings:
+    return Settings(time_zone=found.time_zone, retention=found.retention)
 
 
 def _load_users(
@@ -67,6 +80,8 @@ def _load_users(
     """Return users that a principal may see, in order of name and agent."""
     names = t.scope.c
     query = sa.select(t.scope).where(names.tenant == principal.tenant)
+    gone = sa.select(t.scope_state.c.scope).where(hides_everything())
+    query = query.where(names.id.not_in(list(db.execute(gone).scalars())))
     if principal.user is not None:
         query = query.where(names.user == principal.user)
     if principal.agent is not None:

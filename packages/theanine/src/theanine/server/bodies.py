@@ -1,0 +1,71 @@
+"""Request bodies in strict JSON types: the text ``"1"`` is not a number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, core_schema
+
+T = TypeVar("T")
+
+
+class _Content(bytes):
+    """The body of a request whose content type is JSON."""
+
+
+class _JsonRequest(Request):
+    async def json(self) -> _Content:
+        """Return the unparsed content: the framework would convert between texts and numbers."""
+        return _Content(await self.body())
+
+
+class JsonRoute(APIRoute):
+    """A route whose body is a :data:`JsonBody`."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what handles a request."""
+        handle = super().get_route_handler()
+
+        async def handler(request: Request) -> Response:
+            return await handle(_JsonRequest(request.scope, request.receive))
+
+        return handler
+
+
+class _ReadStrictly:
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        adapter: TypeAdapter[Any] = TypeAdapter(source)
+
+        def read(content: object, _: object) -> Any:
+            if not isinstance(content, _Content):
+                raise ValueError("the body must be JSON, with Content-Type: application/json")
+            try:
+                return adapter.validate_json(content, strict=True)
+            except ValidationError:
+                _check_text(content)
+                raise
+
+        return core_schema.no_info_wrap_validator_function(read, handler(source))
+
+
+JsonBody = Annotated[T, _ReadStrictly()]
+"""The body of a request to a :class:`JsonRoute`, in exactly the documented types."""
+
+
+def _check_text(content: bytes) -> None:
+    """Refuse lone surrogates with a clear message; the parser's own one is misleading."""
+    value: Any = None
+    with suppress(ValueError, RecursionError):
+        value = json.loads(content)
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("a lone surrogate, such as half of an emoji; leave it out") from None

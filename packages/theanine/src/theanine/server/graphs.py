@@ -1,0 +1,74 @@
+"""Cache of users' graphs as JSON, each valid until something in it changes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from weakref import WeakValueDictionary
+
+import anyio
+from anyio import to_thread
+from pydantic import TypeAdapter
+
+from theanine.page.graph import MemoryGraph, build_graph
+from theanine.store.sql.memories import load_memories
+from theanine.store.sql.store import SqlStore
+from theanine.store.values import ScopeVersion
+from theanine.types import LIVE_KINDS, PIN_KINDS, Mark, Scope
+
+MOST_KEPT = 8
+"""Graphs that a process caches; a large one takes a second to make."""
+
+_GRAPH = TypeAdapter(MemoryGraph)
+
+
+class GraphCache:
+    """The most recently used graphs, as JSON."""
+
+    def __init__(self, store: SqlStore) -> None:
+        self._store = store
+        self._kept: OrderedDict[tuple[Scope, str], tuple[ScopeVersion, bytes]] = OrderedDict()
+        self._making: WeakValueDictionary[tuple[Scope, str], anyio.Lock] = WeakValueDictionary()
+
+    async def read(self, scope: Scope, method: str) -> bytes:
+        """Return the graph of a user's memories by one method."""
+        key = (scope, method)
+        # One request makes it, those that come meanwhile wait for it.
+        lock = self._making.setdefault(key, anyio.Lock())
+        async with lock:
+            # Read first: what changes while the graph is made has another version.
+            version = await self._store.scope_version(scope)
+            known, content = self._kept.pop(key, (None, b""))
+            if known != version:
+                content = await self._make(scope, method, version)
+            self._kept[key] = (version, content)
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return content
+
+    async def _make(self, scope: Scope, method: str, version: ScopeVersion) -> bytes:
+        store, hidden = self._store, version.hidden
+        memories = [
+            memory
+            for memory in await store.read(
+                load_memories, scope, method=method, with_provenance=False
+            )
+            if not hidden.has_memory(memory.id, memory.session)
+        ]
+        links = await store.links(scope, method=method)
+        marks = await store.marks(scope, method=method)
+        sessions = {session.id: session for session in await store.sessions(scope, method)}
+        methods = {name: count for name, count in (await store.methods(scope)).items() if count}
+
+        def make() -> bytes:
+            ends = [mark for mark in marks if mark.kind not in LIVE_KINDS]
+            graph = build_graph(memories, links, ends, sessions, find_pinned(marks), methods)
+            return _GRAPH.dump_json(graph)
+
+        return await to_thread.run_sync(make)  # others are served meanwhile
+
+
+def find_pinned(marks: Iterable[Mark]) -> set[int]:
+    """Return the ids of the memories that are pinned."""
+    latest = {mark.memory: mark.kind for mark in marks if mark.kind in PIN_KINDS}
+    return {memory for memory, kind in latest.items() if kind == "pinned"}

@@ -1,0 +1,49 @@
+"""The graph of a user: what the page draws, in one answer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import httpx2
+
+from server.conftest import Service
+
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+def say(http: httpx2.Client, day: int, text: str) -> None:
+    """Log what was said on a day, and remember it."""
+    http.post(
+        "/v1/users/ana/messages",
+        json={
+            "messages": [{"role": "user", "content": text}],
+            "at": (START + timedelta(days=day)).isoformat(),
+        },
+    )
+
+
+def test_the_graph_has_every_memory_once_in_a_topic(service: Service) -> None:
+    with service.client(rights=["read", "write", "administer"]) as http:
+        say(http, 0, "I'm terrified of ships since the storm off Cres.")
+        say(http, 30, "I'm no longer afraid of ships; the ferry to Cres was calm.")
+        say(http, 31, "My sister Bura bakes bread.")
+        http.post("/v1/users/ana/pending/retry")
+        graph = http.get("/v1/users/ana/graph").json()
+        numbers = sorted(memory["id"] for memory in graph["memories"])
+        assert sorted(id for topic in graph["topics"] for id in topic["memories"]) == numbers
+        assert graph["topics"][0]["memories"][-1] == numbers[-1], "the newest topic comes first"
+        assert graph["memories"][0]["words"].startswith("I'm terrified of ships")
+        http.put(f"/v1/users/ana/memories/{numbers[0]}/pin")
+        corrected = http.post(
+            f"/v1/users/ana/memories/{numbers[-1]}/corrections", json={"text": "Bura bakes cakes."}
+        ).json()
+        graph = http.get("/v1/users/ana/graph").json()
+        assert [memory["pinned"] for memory in graph["memories"]].count(True) == 1
+        [end] = graph["ends"]
+        assert (end["memory"], end["kind"], end["by"]) == (
+            numbers[-1],
+            "corrected",
+            corrected["id"],
+        )
+        pair = {"older": numbers[-1], "newer": corrected["id"], "relation": "Changed"}
+        assert pair in graph["links"]
