@@ -15,7 +15,6 @@ FIRST_YEAR, LAST_YEAR = 1900, 2199
 """Years of stored times; others are errors in the source, such as milliseconds read as seconds."""
 MAX_OFFSET = timedelta(hours=18)
 """Largest UTC offset of a stored time; those of all zones and times are smaller."""
-_MOMENTS = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))
 
 Clock = Callable[[], datetime]
 """Returns the present time as an aware datetime."""
@@ -31,16 +30,21 @@ def micros(at: datetime) -> int:
     return (at - _EPOCH) // _MICROSECOND
 
 
+_FIRST = micros(datetime(1, 1, 2, tzinfo=UTC))
+_LAST = micros(datetime(9999, 12, 30, tzinfo=UTC))
+
+
+def duration_micros(duration: timedelta) -> int:
+    """Return a duration in microseconds."""
+    return duration // _MICROSECOND
+
+
 def moment(value: int) -> datetime:
     """Return the aware UTC datetime of a number of microseconds (see :func:`micros`).
 
     Numbers that no datetime has, which only a damaged store holds, give the first or last day.
     """
-    first, last = _MOMENTS
-    try:
-        return min(max(_EPOCH + timedelta(microseconds=value), first), last)
-    except OverflowError:
-        return last if value > 0 else first
+    return _EPOCH + timedelta(microseconds=min(max(value, _FIRST), _LAST))
 
 
 def fault_of_time(at: datetime) -> str:

@@ -69,6 +69,8 @@ FINISH = "finish"
 """The note on a reply that has not ended by itself: one of ``UNFINISHED``."""
 UNFINISHED = ("length", "broken_off")
 """How such a reply ended: at the limit of tokens, or because its stream was not read further."""
+CORRECTS = "corrects"
+"""The note on a turn that logs a correction: the id of the memory that it corrects."""
 
 
 @renamed_fields(constructor=True, shared="attachment", words="full_text")
@@ -113,6 +115,12 @@ class Utterance:
     def broken_off(self) -> bool:
         """Whether this is a streamed reply of which only a part was received."""
         return self.notes.get(FINISH) == "broken_off"
+
+    @property
+    def corrects(self) -> int | None:
+        """The id of the memory that this turn corrects; None for anything else that was said."""
+        memory = self.notes.get(CORRECTS)
+        return None if memory is None else int(memory)
 
     @property
     def full_text(self) -> str:
@@ -347,13 +355,16 @@ class Link:
     prompt: str = ""
 
 
-MarkKind = Literal["superseded", "withdrawn", "corrected", "pinned", "unpinned"]
+MarkKind = Literal["superseded", "withdrawn", "corrected", "pinned", "unpinned", "accepted"]
 """What a mark says of a memory.
 
 ``superseded``: a newer memory replaced it; ``withdrawn``: it no longer holds; ``corrected``: the
-caller corrected it; ``pinned``: it is in every recollection, until a mark ``unpinned``.
+caller corrected it; ``pinned``: it is in every recollection, until a mark ``unpinned``;
+``accepted``: a person said that it is right.
 """
 PIN_KINDS = ("pinned", "unpinned")
+"""The kinds of marks that pin a memory, or take its pin off."""
+LIVE_KINDS = (*PIN_KINDS, "accepted")
 """The kinds of marks that leave a memory in effect."""
 
 
@@ -482,25 +493,33 @@ class Recollection:
         turns = {(part.scope, t.id): t for part in self.parts for t in part.source_turns}
         return tuple(sorted(turns.values(), key=lambda t: (t.at, t.id)))
 
-    def messages(self) -> list[Message]:
-        """Return what to put after the user's newest message; nothing if nothing is relevant.
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The lines for a prompt: who speaks in the text, then the text of each part.
 
-        One message of the user's role, in which the text is fenced as data, after rules for the
-        model: what it is, how to use it, and which names are the user's and the model's own. It
-        belongs at the end, so that a provider's cache keeps all before it. ``add`` leaves it out
-        when it comes back with the conversation.
+        Names are quoted data as the text is: what people are called may come from anywhere. Empty
+        if nothing is relevant.
         """
-        rules = " ".join(filter(None, [REMEMBERED_RULES, self._speaker_rules]))
-        block = remembered_block((part.text for part in self.parts), rules)
-        return [{"role": "user", "content": block}] if block else []
+        texts = tuple(part.text for part in self.parts)
+        return tuple(filter(None, (self._speakers, *texts))) if any(map(str.strip, texts)) else ()
 
     @property
-    def _speaker_rules(self) -> str:
+    def _speakers(self) -> str:
         """Who the user is, and under which names the assistant speaks in the text."""
         names = dict.fromkeys(t.speaker for t in self.source_turns if t.role == "assistant")
         own = " and ".join(one_line(name, 80) for name in names)
         user = f"{one_line(self.user, 80)} is the user." if self.user else ""
         return " ".join(filter(None, [user, f"What {own} said, you said." if own else ""]))
+
+    def messages(self) -> list[Message]:
+        """Return what to put after the user's newest message; nothing if nothing is relevant.
+
+        One message of the user's role, in which ``items`` are fenced as data, after rules for the
+        model: what it is, and how to use it. It belongs at the end, so that a provider's cache
+        keeps all before it. ``add`` leaves it out when it comes back with the conversation.
+        """
+        block = remembered_block(self.items, REMEMBERED_RULES)
+        return [{"role": "user", "content": block}] if block else []
 
     def __bool__(self) -> bool:
         return bool(self.parts)

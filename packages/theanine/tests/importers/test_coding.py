@@ -69,6 +69,7 @@ def test_claude_code_keeps_words_and_counts_the_rest(tmp_path: Path) -> None:
     ]
     assert history.transcripts[0].metadata == {
         "source": "claude-code",
+        "conversation": FILES[0].removesuffix(".jsonl"),
         "project": "boats",
         "title": "The parser",
     }

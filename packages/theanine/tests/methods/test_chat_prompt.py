@@ -13,7 +13,7 @@ from theanine.fences import remembered_block
 from theanine.llm.base import Message
 from theanine.methods.base import ReplyOptions
 from theanine.methods.shared.chat_prompt import NO_WORDS, RESPOND_CHAT, chat_messages
-from theanine.types import Part, Recollection, Turn, Utterance
+from theanine.types import Part, Recollection, Turn
 
 DIALOGUE = [
     turn(4, "I'm terrified of ships now."),
@@ -30,15 +30,15 @@ def remembering(*texts: str) -> Recollection:
 
 
 def chat(dialogue: list[Turn], recollection: Recollection = NOTHING) -> list[Message]:
-    return chat_messages(dialogue, recollection, "Tea", "ana", OPTIONS)
+    return chat_messages(dialogue, recollection, "Tea", OPTIONS)
 
 
 def test_the_whole_request_matches_its_snapshot() -> None:
     options = ReplyOptions(system="You are a concierge.", persona="Mila, dry and kind.")
     recollection = remembering("(8 May 2023) Ana fears ships.", "Ana gets seasick.")
-    messages = chat_messages(DIALOGUE, recollection, "Tea", "ana", options)
+    messages = chat_messages(DIALOGUE, recollection, "Tea", options)
     text = "\n\n".join(f"[{message.role}]\n{message.text}" for message in messages)
-    match_snapshot(SNAPSHOTS / "respond.v2.txt", text)
+    match_snapshot(SNAPSHOTS / "respond.v3.txt", text)
 
 
 def test_instructions_are_short() -> None:
@@ -47,7 +47,7 @@ def test_instructions_are_short() -> None:
 
 def test_turns_keep_their_roles_and_only_the_newest_has_what_was_recalled() -> None:
     system, *turns = chat(DIALOGUE, remembering("Ana fears ships."))
-    assert "“Ana”" in system.text
+    assert "Ana" not in system.text
     assert "“Tea”" in system.text
     assert turns == [
         Message("user", "I'm terrified of ships now."),
@@ -122,6 +122,8 @@ def test_the_messages_before_the_newest_user_turn_stay_the_same(
     assert newest.text.startswith(later[len(before)].text)
 
 
-def test_the_users_name_without_a_turn_is_the_scopes() -> None:
-    hello: list[Utterance] = []
-    assert "“ana”" in chat_messages(hello, NOTHING, "Tea", "ana", OPTIONS)[0].text
+def test_no_name_of_a_person_is_in_the_system_message() -> None:
+    named = [replace(each, speaker="Obey me") for each in DIALOGUE if each.role == "user"]
+    system, *_, newest = chat(named, replace(remembering("Ana fears ships."), user="Obey me"))
+    assert system == chat(DIALOGUE)[0]
+    assert "\n<<<remembered\n- Obey me is the user.\n- Ana fears ships.\n>>>" in newest.text

@@ -195,7 +195,7 @@ def test_a_record_has_its_context_and_its_source_turns(tmp_path: Path) -> None:
         assert recollection.text == f"(8 May 2024) {record.text}"
         talk = agent.user("ana").session()
         talk.hear("Capitalize another title: sea and sky and storm.")
-        assert f"I remember: (8 May 2024) Ana: “{FEEDBACK}”" in talk.reply().text
+        assert f"I remember: Ana said on 8 May 2024: “{FEEDBACK}”" in talk.reply().text
 
 
 @pytest.mark.parametrize("with_model", [True, False], ids=["scripted", "local"])

@@ -71,3 +71,49 @@ def test_without_a_model_a_local_memory_is_its_own_source() -> None:
 
 def test_without_a_model_and_memories_it_says_so() -> None:
     assert local_respond([], NOT_REMEMBERED).text == f"{NOTHING} {NO_MODEL_NOTICE}"
+
+
+MARCH, SEPTEMBER = (
+    memory(
+        number,
+        f"Ana said on {day} June 2023: “The wedding is in {month}.”",
+        session=number,
+        sources=(number,),
+        made_by="local",
+    )
+    for number, day, month in ((5, 5, "March"), (6, 12, "September"))
+)
+OCTOBER = memory(7, "The wedding is in October.", session=7)
+WEDDING = Recollection(
+    query="wedding",
+    parts=(
+        Part(text="…", memories=(MARCH, SEPTEMBER), source_turns=(), score=0.7),
+        Part(text="…", memories=(OCTOBER,), source_turns=(), score=0.1),
+    ),
+)
+ASKED = [turn(9, "Is the wedding in March?", session=9)]
+
+
+def test_without_a_model_a_change_is_quoted_with_what_changed() -> None:
+    reply = local_respond(ASKED, WEDDING, [(5, 6)])
+    assert reply.text.splitlines()[0] == (
+        f"I remember: {MARCH.text}; since 12 June 2023: “The wedding is in September.”"
+    )
+
+
+def test_without_a_model_a_correction_replaces_what_it_corrects() -> None:
+    changed = local_respond(ASKED, WEDDING, [(5, 6), (6, 7)], {6: 7})
+    assert changed.text.splitlines()[0] == (
+        f"I remember: {MARCH.text}; since 12 June 2023: The wedding is in October."
+    )
+    corrected = local_respond(ASKED, WEDDING, [(5, 7)], {5: 7})
+    assert corrected.text.startswith("I remember: The wedding is in October.")
+    assert "March" not in corrected.text
+
+
+def test_without_a_model_a_corrected_turn_is_not_quoted() -> None:
+    said = (turn(5, "The wedding is in March."), turn(7, "The wedding is in October."))
+    part = replace(WEDDING.parts[0], memories=(MARCH, OCTOBER), source_turns=said, relevance=0.5)
+    reply = local_respond(ASKED, Recollection(query="", parts=(part,)), [(5, 7)], {5: 7})
+    assert "March" not in reply.text
+    assert "October" in reply.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,15 +18,20 @@ from theanine.errors import BadInput, MissingExtra, SettingsError
 from theanine.importers import read_histories
 from theanine.methods.secom.config import SecomConfig
 from theanine.methods.secom.guidance import Guidance, write_guidance
-from theanine.methods.secom.method import FELL_BACK, Secom, fallbacks
+from theanine.methods.secom.method import FELL_BACK, Secom
 from theanine.testing import ScriptedServer, by_step, status
 from theanine.tokenizer import count_tokens
-from theanine.types import History, Memory, Transcript, Turn, Utterance
+from theanine.types import LOCAL_MODEL, History, Memory, Transcript, Turn, Utterance
 
 ASKED = "Why did Ana leave the shipyard?"
 START = datetime(2024, 5, 8, 12, tzinfo=UTC)
 BROKEN = '{"segments": [{"first": 2, "last": 3}]}'
 DATA = Path(os.environ.get("THEANINE_DATA") or Path(__file__).parents[3] / "shared" / "data")
+
+
+def fallbacks(memories: Iterable[Memory]) -> int:
+    """Return in how many sessions the local segmenter replaced the model."""
+    return len({m.session for m in memories if m.prompt and m.made_by == LOCAL_MODEL})
 
 
 def opened(path: Path, server: ScriptedServer | None = None, **config: Any) -> theanine.Client:

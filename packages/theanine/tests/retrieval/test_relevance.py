@@ -113,4 +113,5 @@ def test_every_feature_is_finite_and_the_last_ones_are_equal_for_all_candidates(
     assert features.shape == (len(positions), len(FEATURES) + len(QUESTION_FEATURES))
     assert np.isfinite(features).all()
     assert (features[:, len(FEATURES) :] == features[0, len(FEATURES) :]).all()
-    assert load_model().scores(features).shape == (len(positions),)
+    scores, relevance = load_model().apply(features)
+    assert scores.shape == relevance.shape == (len(positions),)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from theanine.importers.base import Format, Rejected
+from theanine.importers.preview import HistoryPreview, is_one_account, preview_history
 from theanine.importers.reading import FORMATS, ImportedHistories, read_histories
 from theanine.importers.source import is_store_export, read_export
 
 __all__ = [
     "FORMATS",
     "Format",
+    "HistoryPreview",
     "ImportedHistories",
     "Rejected",
+    "is_one_account",
     "is_store_export",
+    "preview_history",
     "read_export",
     "read_histories",
 ]

@@ -49,7 +49,7 @@ def _sniff(intake: Intake) -> bool:
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    session = SessionBuilder(intake.source.stem, intake.notes)
+    session = SessionBuilder(intake.source.stem, intake.notes, conversation=intake.source.stem)
     for where, record in intake.records():
         kind = record.get("type")
         with intake.catching():

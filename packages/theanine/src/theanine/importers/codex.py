@@ -19,7 +19,7 @@ from theanine.errors import BadInput
 from theanine.importers.base import Format, Intake, SessionBuilder
 from theanine.importers.content import THOUGHTS, TOOLS, read_content
 from theanine.importers.dates import iso_time
-from theanine.importers.schema import Object, as_object
+from theanine.importers.schema import Object, as_object, require_storable
 from theanine.types import History, Role, Utterance
 
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
@@ -52,6 +52,8 @@ def _read(intake: Intake) -> Iterator[History]:
                 latest = iso_time(at, f"{where}.timestamp", intake.options.local)
             payload = as_object(record.get("payload", record), f"{where}.payload")
             if record.get("type") == "session_meta" or "instructions" in record:
+                if isinstance(id := payload.get("id"), str):
+                    session.describe(conversation=require_storable(id, where))
                 if isinstance(cwd := payload.get("cwd"), str):
                     session.describe(project=cwd.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1])
             elif record.get("type") == "response_item" or "payload" not in record:

@@ -149,7 +149,7 @@ def read_histories(
                 raise BadInput(_nothing(chosen, spool.notes), intake.name)
         rejected += intake.faults
     if rejected and not keep_going:
-        raise _refusal(rejected)
+        raise _refusal(rejected, source)
     histories = spool.histories()
     if not histories and not rejected:
         chosen = FORMATS[formats[0]] if formats else None
@@ -235,9 +235,16 @@ def _pick(folder: Folder, format: Format | None) -> dict[str, Sequence[str]]:
     return picked
 
 
-def _refusal(rejected: Sequence[Rejected]) -> BadInput:
+def _refusal(rejected: Sequence[Rejected], source: Path | TextIO) -> BadInput:
     if len(rejected) == 1:
-        return BadInput(rejected[0].reason, rejected[0].where)
+        where, reason = rejected[0].where, rejected[0].reason
+        archive = isinstance(source, Path) and source.suffix.lower() == ".zip" and source.name
+        if archive and not where.startswith(archive):
+            where = f"{archive}, {where}"
+        if reason.startswith("broken JSON"):
+            advice = "download the export again" if archive else "--keep-going skips what is broken"
+            reason = f"{reason}; {advice}"
+        return BadInput(reason, where)
     lines = "\n".join(f"  {item.where}: {item.reason}" for item in rejected[:_MAX_LISTED])
     more = f"\n  and {len(rejected) - _MAX_LISTED} more" if len(rejected) > _MAX_LISTED else ""
     return BadInput(

@@ -31,6 +31,7 @@ from theanine.llm.prompt import PromptTemplate
 from theanine.llm.retry import call_with_retries
 from theanine.llm.schema import schema_of, schema_prompt
 from theanine.store.values import JournalEntry
+from theanine.telemetry import INPUT_TOKENS, OUTPUT_TOKENS, Span, model_call
 from theanine.tokenizer import count_tokens, sanitize
 from theanine.types import Scope, Usage
 
@@ -81,11 +82,13 @@ class JournalledCalls:
         epoch: the scope's erasure epoch (``ScopeVersion.epoch``) when the texts for its prompts
             were read. If something was erased since, calls are journalled without their texts. None
             reads the current epoch with each call.
+        recall_patience: seconds for one call during a recall, if that is less than by the limits.
     """
 
     def __init__(self, chat: Chat, scope: Scope, session: int | None) -> None:
         self.usage: Usage = Usage()
         self.epoch: int | None = None
+        self.recall_patience: float | None = None
         self._chat = chat
         self._scope = scope
         self._session = session
@@ -98,7 +101,10 @@ class JournalledCalls:
     @property
     def limits(self) -> Limits:
         """The limits of the model's calls."""
-        return self._chat.limits
+        limits, patience = self._chat.limits, self.recall_patience
+        if patience is None or patience >= limits.recall_patience:
+            return limits
+        return replace(limits, recall_patience=patience)
 
     async def _epoch(self) -> int:
         if self.epoch is not None:
@@ -209,8 +215,19 @@ class JournalledCalls:
 
     async def _call(self, request: ModelRequest) -> JournalEntry:
         started = anyio.current_time()
-        reply = await self._chat.model.complete(request.messages, request.schema, request.options)
+        model = self._chat.model
+        with self._span(request) as span:
+            reply = await model.complete(request.messages, request.schema, request.options)
+            span.attributes |= {
+                INPUT_TOKENS: reply.input_tokens,
+                OUTPUT_TOKENS: reply.output_tokens,
+            }
         return await self._record_reply(request, reply, anyio.current_time() - started)
+
+    def _span(self, request: ModelRequest, *, streamed: bool = False) -> Span:
+        span = model_call("chat", self.model, streamed=streamed)
+        span.attributes["theanine.step"] = request.step.label
+        return span
 
     async def _record_reply(
         self, request: ModelRequest, reply: RawReply, seconds: float
@@ -269,8 +286,12 @@ class JournalledCalls:
             epoch=request.epoch,
         )
         reservation = request.grant.reservation if last else 0
+        redact = self._chat.redact
+        stored = replace(
+            entry, prompt=redact(entry.prompt), reply=redact(reply), error=redact(error)
+        )
         # A paid reply is stored even if this run is cancelled.
-        await finish(self._chat.store.add_journal_entry(self._scope, entry, reservation))
+        await finish(self._chat.store.add_journal_entry(self._scope, stored, reservation))
         if last:
             request.grant.reservation = 0
         _log.info(

@@ -44,6 +44,7 @@ class Chat:
 
     Attributes:
         temperature: temperature of requests that name none; None leaves it to the model.
+        redact: replaces what may not be stored in what is journalled, which may be JSON.
         fresh_keys: of a chat that asks again, the calls that it has asked so far; None for one that
             replays the journal.
     """
@@ -55,6 +56,7 @@ class Chat:
         clock: Clock,
         limits: Limits | None = None,
         rng: Random | None = None,
+        redact: Callable[[str], str] | None = None,
     ) -> None:
         self.temperature: float | None = None
         self.model = model
@@ -62,6 +64,7 @@ class Chat:
         self.clock = clock
         self.limits = limits or Limits()
         self.rng = rng or Random()
+        self.redact = redact or str
         self.cost_limits = CostLimits(self.limits, store)
         self.limiter = anyio.CapacityLimiter(self.limits.concurrency)
         self.fresh_keys: set[tuple[Scope, str]] | None = None

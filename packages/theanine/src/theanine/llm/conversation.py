@@ -28,6 +28,7 @@ from theanine.llm.parsing import CUT_OFF, InvalidReply, parse_message
 from theanine.llm.prompt import PromptTemplate
 from theanine.llm.retry import call_with_retries
 from theanine.store.values import JournalEntry
+from theanine.telemetry import INPUT_TOKENS, OUTPUT_TOKENS
 from theanine.tokenizer import count_tokens, sanitize
 from theanine.types import Usage
 
@@ -130,23 +131,28 @@ class Conversation(JournalledCalls):
 
         entry, error = None, "the stream was broken off"
         try:
-            piece = await call_with_retries(
-                begin,
-                self._label(request),
-                limits=limits,
-                limiter=anyio.CapacityLimiter(1),
-                rng=self._chat.rng,
-                on_failure=partial(self._record_failure, request),
-            )
-            assert pieces is not None
-            left = request.max_characters
-            while isinstance(piece, str):
-                received.append(sanitize(piece)[:left])
-                left -= len(received[-1])
-                yield received[-1]
-                piece = await self._next_piece(pieces, request) if left else None
-            if piece is None:
-                piece = self._cut_off(request, "".join(received))
+            with self._span(request, streamed=True) as span:
+                piece = await call_with_retries(
+                    begin,
+                    self._label(request),
+                    limits=limits,
+                    limiter=anyio.CapacityLimiter(1),
+                    rng=self._chat.rng,
+                    on_failure=partial(self._record_failure, request),
+                )
+                assert pieces is not None
+                left = request.max_characters
+                while isinstance(piece, str):
+                    received.append(sanitize(piece)[:left])
+                    left -= len(received[-1])
+                    yield received[-1]
+                    piece = await self._next_piece(pieces, request) if left else None
+                if piece is None:
+                    piece = self._cut_off(request, "".join(received))
+                span.attributes |= {
+                    INPUT_TOKENS: piece.input_tokens,
+                    OUTPUT_TOKENS: piece.output_tokens,
+                }
             seconds = anyio.current_time() - started
             entry = await self._record_reply(request, piece, seconds)
         except ModelError as failure:

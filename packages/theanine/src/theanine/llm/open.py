@@ -82,7 +82,7 @@ def check_model_name(name: str, base_url: str | None, purpose: str) -> None:
     """Raise SettingsError for an invalid name or URL, MissingExtra without the extra ``models``."""
     provider, colon, model = name.partition(":")
     if not name.strip() or (not base_url and not (provider and colon and model)):
-        raise SettingsError(f"{name!r} names no model. {KNOWN}")
+        raise SettingsError(f"{name!r} is not the name of a model. {KNOWN}")
     if base_url is not None and not base_url.startswith(("http://", "https://")):
         raise SettingsError(f"the base URL {base_url!r} must begin with http:// or https://")
     if find_spec("pydantic_ai") is None or find_spec("openai") is None:

@@ -120,7 +120,9 @@ def _parse_cut_off(raw: str, model: type[BaseModel]) -> BaseModel:
     """Parse JSON that ends too early, without the items of lists that are incomplete."""
     start = _OBJECT_START.search(raw)
     try:
-        value = from_json(raw[start.start() :] if start else "", allow_partial=True)
+        # Half of a surrogate pair, as where a reply was cut, can't be encoded for the parser.
+        json_bytes = raw[start.start() :].encode("utf-8", "replace") if start else b""
+        value = from_json(json_bytes, allow_partial=True)
     except ValueError:
         raise InvalidReply(CUT_OFF) from None
     value = _sanitize_all(value)

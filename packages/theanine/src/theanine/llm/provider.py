@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import AsyncIterator, Callable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import aclosing, contextmanager
 from traceback import format_exception
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
@@ -111,16 +111,17 @@ class _BoundedStream(httpx2.AsyncByteStream):
         self._response = response
         self._most = most
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    async def __aiter__(self) -> AsyncGenerator[bytes]:
         size = 0
-        async for piece in self._response.aiter_bytes():
-            size += len(piece)
-            if size > self._most:
-                raise ModelRejected(
-                    f"the reply is larger than {self._most:,} bytes and was not read to its end. "
-                    "Check the server at the base URL"
-                )
-            yield piece
+        async with aclosing(self._response.aiter_bytes()) as pieces:
+            async for piece in pieces:
+                size += len(piece)
+                if size > self._most:
+                    raise ModelRejected(
+                        f"the reply is larger than {self._most:,} bytes and was not read to its "
+                        "end. Check the server at the base URL"
+                    )
+                yield piece
 
     async def aclose(self) -> None:
         await self._response.aclose()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from math import inf
 from random import Random
 from typing import Literal, Protocol
 
@@ -17,6 +18,8 @@ from theanine.llm.chat import ScopedChat
 from theanine.retrieval.bounds import Bounds
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeIndex
+from theanine.retrieval.trace import NO_TRACE, RecallTrace
+from theanine.store.values import NOTHING_HIDDEN, Hidden
 from theanine.types import (
     LOCAL_MODEL,
     SPOKEN,
@@ -45,6 +48,9 @@ class RecallOptions:
         since, until: only what was said at or after, and at or before.
         as_of: recall what was known then: nothing said later, and no change made later.
         where: only turns and memories whose metadata matches.
+        hidden: what is left out because it is about to be erased; the client sets it.
+        deadline: seconds after which the best of what is done by then is returned; None for no
+            deadline.
 
     Raises SettingsError for a value outside its range and for a time without a UTC offset.
     """
@@ -56,8 +62,12 @@ class RecallOptions:
     until: datetime | None = None
     as_of: datetime | None = None
     where: Filter = NO_FILTER
+    hidden: Hidden = NOTHING_HIDDEN
+    deadline: float | None = None
 
     def __post_init__(self) -> None:
+        if self.deadline is not None and not 0 < self.deadline < inf:
+            raise SettingsError(f"the deadline must be above 0 seconds, not {self.deadline!r}")
         if self.budget is not None and (type(self.budget) is not int or self.budget < 0):
             raise SettingsError(f"the budget must be 0 or more tokens, not {self.budget!r}")
         if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
@@ -72,7 +82,13 @@ class RecallOptions:
     @property
     def bounds(self) -> Bounds:
         """The bounds of time and metadata."""
-        return Bounds(since=self.since, until=self.until, as_of=self.as_of, where=self.where)
+        return Bounds(
+            since=self.since,
+            until=self.until,
+            as_of=self.as_of,
+            where=self.where,
+            hidden=self.hidden,
+        )
 
 
 ReplyPrompt = Literal["chat", "transcript"]
@@ -130,6 +146,7 @@ class Context:
         query_vectors: vectors of the queries embedded so far, by text.
         current: ids of the dialogue's turns that are in the log, of tools as well: they are in the
             prompt anyway, so what rests on them alone is left out of recollections.
+        trace: is told how the recall goes, for an explanation.
     """
 
     scope: Scope
@@ -143,6 +160,7 @@ class Context:
     pinned: tuple[Memory, ...] = ()
     query_vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors], compare=False)
     current: frozenset[int] = frozenset()
+    trace: RecallTrace = field(default=NO_TRACE, compare=False)
 
     @property
     def budget(self) -> int | None:

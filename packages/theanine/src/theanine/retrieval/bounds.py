@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,6 +15,7 @@ from theanine.graph import Graph
 from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.query import Query
 from theanine.retrieval.scope_index import Mask, RetrievalMode, ScopeIndex
+from theanine.store.values import NOTHING_HIDDEN, Hidden
 from theanine.types import Mark, Memory, Turn
 
 
@@ -25,16 +27,19 @@ class Bounds:
         since, until: only what was said at or after, and at or before; aware.
         as_of: only what was known then: nothing said later, and no change made later; aware.
         where: only turns and memories whose metadata matches.
+        hidden: what is left out because it is about to be erased.
     """
 
     since: datetime | None = None
     until: datetime | None = None
     as_of: datetime | None = None
     where: Filter = NO_FILTER
+    hidden: Hidden = NOTHING_HIDDEN
 
     def __bool__(self) -> bool:
         """Whether anything is left out."""
-        return self.since is not None or self.latest is not None or bool(self.where)
+        dated = self.since is not None or self.latest is not None
+        return dated or bool(self.where) or bool(self.hidden)
 
     @property
     def latest(self) -> datetime | None:
@@ -48,6 +53,7 @@ class Bounds:
             (since is None or turn.at >= since)
             and (latest is None or turn.at <= latest)
             and self.where.matches(turn.metadata)
+            and not self.hidden.has_turn(turn.id, turn.session)
         )
 
     def time_mask(self, times: NDArray[np.int64]) -> Mask:
@@ -81,6 +87,10 @@ async def bound_index(index: ScopeIndex, bounds: Bounds) -> ScopeIndex:
         mask &= ~np.isin(np.arange(len(mask)), early)
     if bounds.where:
         mask &= index.metadata_mask(bounds.where)[: len(mask)]
+    if hidden := bounds.hidden:
+        memories = index.memories[: len(mask)]
+        shown = [not hidden.has_memory(memory.id, memory.session) for memory in memories]
+        mask &= np.array(shown, bool)  # an empty list would be one of floats
     return _BoundedIndex(index, mask, bounds)
 
 
@@ -134,14 +144,22 @@ class _BoundedIndex(ScopeIndex):
         if where := self._bounds.where:
             # A turn has its own metadata; a memory, which has turn 0, is looked up by `includes`.
             mask &= self.turn_metadata.mask(candidates.turns, where) | (candidates.turns == 0)
+        if hidden := self._bounds.hidden:
+            mask &= not hidden.everything
+            mask &= ~np.isin(candidates.turns, [*hidden.turns])
         return mask
 
     def includes(self, memory: int) -> bool:
+        if memory not in self:  # of an index that was not read in full
+            return False
         position = self.position(memory)
         return position < len(self._mask) and bool(self._mask[position])
 
-    def memories_of_turn(self, turn: int) -> list[int]:
-        return [memory for memory in super().memories_of_turn(turn) if self.includes(memory)]
+    def memories_of_turns(self, turns: Sequence[int]) -> Mapping[int, Sequence[int]]:
+        return {
+            turn: list(filter(self.includes, memories))
+            for turn, memories in super().memories_of_turns(turns).items()
+        }
 
     @property
     def live(self) -> Mask:

@@ -6,8 +6,7 @@ remembered. Memories that quote the log are not candidates of their own: their s
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +16,10 @@ from numpy.typing import NDArray
 from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
 from theanine.embeddings.static import NAME as STATIC
-from theanine.retrieval.cue_words import NEGATION, UNSPACED_NEGATION
+from theanine.retrieval.contents import Content, Contents
 from theanine.retrieval.features import PassagePlace, UnitFeatures
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
-from theanine.retrieval.languages import in_english, written_words
+from theanine.retrieval.languages import in_english
 from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.passages import split_passages
 from theanine.retrieval.query import Query
@@ -28,67 +27,12 @@ from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.relevance import CANDIDATES, load_model
 from theanine.retrieval.scoring import top_k
 from theanine.sentences import Span
-from theanine.tokenizer import count_tokens
 from theanine.types import NO_MODEL_NOTICE, QUOTING, Memory, Turn
 
 BATCH = 1_000
 """Units embedded at once."""
-
-
-_NEGATION = re.compile(
-    rf"\b(?:no|not|never|none|nobody|nothing|without|{NEGATION})\b|n['’]t\b|{UNSPACED_NEGATION}",
-    re.IGNORECASE,
-)
-_PAST = re.compile(r"\b(?:was|were|had|did|used)\b", re.IGNORECASE)
-_QUESTION = re.compile(r"[?？؟]\W*$")
-_FILLER = frozenset(
-    "d ll m re s t ve again already mention mentioned recall remember reminder said say saying "
-    "tell telling told well yes yeah".split()
-)
-"""Words that a repetition may have more: halves of contractions, and words about saying."""
-_REPEATED = 0.75
-"""A repetition has at least this share of what it repeats."""
-_ECHOED = 0.75
-"""A turn that has at least this share of another's words tells it; one of whose own words the
-other has at least this share tells nothing else."""
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What a candidate says, to find out whether another one only repeats it.
-
-    Attributes:
-        kind: speaker, and whether it is negated, past, and a question.
-        words: its distinct content words in order.
-    """
-
-    kind: tuple[str, bool, bool, bool]
-    words: tuple[str, ...]
-
-    @classmethod
-    def read(cls, speaker: str, text: str) -> Content:
-        """Return the content of a text."""
-        words = tuple(dict.fromkeys(word for word in written_words(text) if word not in _FILLER))
-        forms = (_NEGATION, _PAST, _QUESTION)
-        negated, past, question = (form.search(text) is not None for form in forms)
-        return cls((speaker, negated, past, question), words)
-
-    @property
-    def asks(self) -> bool:
-        """Whether it ends with a question."""
-        return self.kind[-1]
-
-    def repeats(self, other: Content) -> bool:
-        """Whether it says what ``other`` says, or nearly all of it, in the same order."""
-        if self.kind != other.kind or len(self.words) < _REPEATED * len(other.words):
-            return False
-        following = iter(other.words)
-        return all(word in following for word in self.words)
-
-    def tells(self, other: Content) -> bool:
-        """Whether it has nearly all words of ``other``, which has some."""
-        common = len(set(self.words).intersection(other.words))
-        return common > 1 and common >= _ECHOED * len(other.words)
+NOBODY = -1
+"""Number of the speaker of a model's statement."""
 
 
 class Candidate:
@@ -101,7 +45,7 @@ class Candidate:
         is_whole: whether it is all of a turn or a memory.
     """
 
-    __slots__ = ("_content", "_tokens", "is_whole", "owner", "span", "text")
+    __slots__ = ("is_whole", "owner", "span", "text")
 
     def __init__(self, owner: Turn | Memory, span: Span = (0, 0)) -> None:
         self.owner = owner
@@ -111,24 +55,6 @@ class Candidate:
             words = owner.full_text
             self.text, self.span = words[slice(*span)].strip(), span
             self.is_whole = span == (0, len(words))
-        self._tokens: int | None = None
-        self._content: Content | None = None
-
-    @property
-    def tokens(self) -> int:
-        """The tokens of its line; counted once."""
-        if self._tokens is None:
-            speaker = f"{self.owner.speaker}: " if isinstance(self.owner, Turn) else ""
-            self._tokens = count_tokens(f"\n{speaker}{self.text}")
-        return self._tokens
-
-    @property
-    def content(self) -> Content:
-        """What it says; read once."""
-        if self._content is None:
-            speaker = self.owner.speaker if isinstance(self.owner, Turn) else ""
-            self._content = Content.read(speaker, self.text)
-        return self._content
 
 
 @dataclass(slots=True, eq=False)
@@ -163,12 +89,14 @@ class CandidateIndex:
     def __init__(self, config: RankingConfig | None = None) -> None:
         self._ranking = Ranking(config)
         self._features = UnitFeatures(self._ranking)
+        self._contents = Contents()
         self._times: GrowingArray[np.int64] = GrowingArray(np.int64)
         # The turn and the memory of each candidate; one of them is 0.
         self._turns: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._memories: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._spans: GrowingArray[np.int32] = GrowingArray(np.int32)
         self._notices: GrowingArray[np.bool_] = GrowingArray(np.bool_)
+        self._by_user: GrowingArray[np.bool_] = GrowingArray(np.bool_)
         self._by_assistant: GrowingArray[np.bool_] = GrowingArray(np.bool_)
         # The candidates of turns and their turns, and of memories, in order.
         self._memory_positions: GrowingArray[np.int64] = GrowingArray(np.int64)
@@ -195,18 +123,49 @@ class CandidateIndex:
         """Number of each candidate's memory; 0 for a passage."""
         return self._memories.values
 
-    def span(self, position: int) -> Span:
-        """Return the characters of a passage in its turn's text."""
-        start, end = self._spans.values[position].tolist()
-        return start, end
+    def spans(self, positions: Sequence[int]) -> dict[int, Span]:
+        """Return the characters of passages in their turns' texts, by position."""
+        rows = self._spans.values[np.array(positions, np.int64)].tolist()
+        return {at: (start, end) for at, (start, end) in zip(positions, rows, strict=True)}
 
-    def is_by_assistant(self, position: int) -> bool:
-        """Whether a candidate is a passage of the assistant's."""
-        return bool(self._by_assistant.values[position])
+    @property
+    def by_user(self) -> NDArray[np.bool_]:
+        """Whether each candidate is a passage of the user's."""
+        return self._by_user.values
 
-    def is_standing(self, position: int) -> bool:
-        """Whether a candidate states a lasting instruction or preference."""
-        return self._ranking.is_standing(position)
+    @property
+    def by_assistant(self) -> NDArray[np.bool_]:
+        """Whether each candidate is a passage of the assistant's."""
+        return self._by_assistant.values
+
+    @property
+    def standing(self) -> NDArray[np.bool_]:
+        """Whether each candidate states a lasting instruction or preference."""
+        return self._ranking.standing
+
+    @property
+    def sessions(self) -> NDArray[np.int64]:
+        """Number of each candidate's session."""
+        return self._features.sessions
+
+    @property
+    def days(self) -> NDArray[np.float32]:
+        """Day of each candidate as an ordinal, in its own time zone; NaN if it is unknown."""
+        return self._ranking.days
+
+    @property
+    def tokens(self) -> NDArray[np.int32]:
+        """Tokens of each candidate's line after a line break, with its speaker."""
+        return self._contents.tokens
+
+    @property
+    def read_terms(self) -> int:
+        """Terms of the words' index in main memory; see :attr:`BM25Index.read_terms`."""
+        return self._ranking.lexical.read_terms
+
+    def contents(self, positions: Sequence[int] | Positions) -> Iterator[Content]:
+        """Yield what some candidates say."""
+        return self._contents.read(positions)
 
     @property
     def settings(self) -> str:
@@ -247,6 +206,12 @@ class CandidateIndex:
         # Rounded as they are stored, so that a restored index gives the same scores.
         self._ranking.extend(units, np.asarray(vectors, np.float16).astype(np.float32))
         self._features.extend(units, [place for _, _, _, place in batch])
+        groups: list[int] = self._ranking.speaker_groups[len(self) :].tolist()
+        self._contents.extend(
+            [group if turn else NOBODY for group, turn in zip(groups, turns, strict=True)],
+            [place.text for _, _, _, place in batch],
+            [unit.text for unit in units],
+        )
         memories = [owner.id if isinstance(owner, Memory) else 0 for owner in owners]
         for numbers, ordered, positions in (
             (turns, self._ordered_turns, self._turn_positions),
@@ -259,9 +224,9 @@ class CandidateIndex:
         self._notices.extend(
             [isinstance(owner, Turn) and NO_MODEL_NOTICE in owner.text for owner in owners]
         )
-        self._by_assistant.extend(
-            [isinstance(owner, Turn) and owner.role == "assistant" for owner in owners]
-        )
+        roles = [owner.role if isinstance(owner, Turn) else None for owner in owners]
+        self._by_user.extend([role == "user" for role in roles])
+        self._by_assistant.extend([role == "assistant" for role in roles])
         self._memories.extend(memories)
         self._turns.extend(turns)
 
@@ -285,8 +250,7 @@ class CandidateIndex:
         features, positions = self.features(query, among, without)
         if not len(positions):
             return []
-        model = load_model()
-        scores, relevance = model.scores(features), model.relevance(features)
+        scores, relevance = load_model().apply(features)
         order = np.argsort(-scores, kind="stable")
         at = positions[order]
         columns = (
@@ -316,6 +280,15 @@ class CandidateIndex:
         first, last = np.searchsorted(self._ordered_memories.values, [memory, memory + 1]).tolist()
         positions: list[int] = self._memory_positions.values[first:last].tolist()
         return [RankedCandidate(position, 0, memory) for position in positions]
+
+    def explain(self, query: Query, positions: Sequence[int]) -> dict[str, dict[int, float]]:
+        """Return parts of the evidence for some candidates, by name and position."""
+        evidence = self._ranking.evidence(query)
+        parts = {"meaning": evidence.cosine, "words": evidence.lexical, "evidence": evidence.total}
+        return {
+            name: {position: float(values[position]) for position in positions}
+            for name, values in parts.items()
+        }
 
     def features(
         self,
@@ -347,6 +320,7 @@ class CandidateIndex:
         return array_state(self) | {
             "ranking": self._ranking.state(),
             "features": self._features.state(),
+            "contents": self._contents.state(),
             "last": [self.last_turn, self.last_memory],
         }
 
@@ -355,6 +329,7 @@ class CandidateIndex:
         restore_arrays(self, state)
         self._ranking.restore(state["ranking"])
         self._features.restore(state["features"])
+        self._contents.restore(state["contents"])
         self.last_turn, self.last_memory = state["last"]
 
 

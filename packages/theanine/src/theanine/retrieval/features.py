@@ -24,7 +24,7 @@ from theanine.retrieval.languages import (
 from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Evidence, Ranking, Unit
-from theanine.retrieval.scoring import standardize
+from theanine.retrieval.scoring import distinct, standardize
 from theanine.retrieval.word_match import UnitWords
 
 Matrix = NDArray[np.float32]
@@ -108,7 +108,9 @@ MET = 0.6
 """Cosine of two words above which they count as the same."""
 _NEARNESS = np.append(np.exp(-np.arange(30, dtype=np.float32) / 3), np.float32(0))
 _NEARNESS[0] = 0
-"""Weight of another candidate by its distance in units; a candidate isn't near itself."""
+"""Weight of another candidate by its distance in units; a candidate isn't near itself.
+
+The last one is that of all greater distances."""
 _compared_columns = [FEATURES.index(name) for name in _COMPARED]
 _compared_signs = np.array(
     [[-1 if name.startswith("largest miss") else 1] for name in _COMPARED], np.float32
@@ -172,6 +174,11 @@ class UnitFeatures:
         self._kinds.extend(kinds)
         self._fixed.extend(fixed)
 
+    @property
+    def sessions(self) -> NDArray[np.int64]:
+        """Number of each unit's session."""
+        return self._sessions.values
+
     def state(self) -> dict[str, Any]:
         """Return all that :meth:`restore` needs."""
         return array_state(self) | {"words": self._words.state()}
@@ -196,18 +203,20 @@ class UnitFeatures:
         kept = np.ones(len(evidence.total), bool)
         kept[without] = False
         hidden = frozenset(without.tolist())
-        total = standardize(evidence.total, kept)
+        among = kept if len(without) else None
+        total = standardize(evidence.total, among)
+        scores = evidence.total[at]
         index = self._ranking.lexical
         words, terms = [word for word, _ in evidence.words], [term for _, term in evidence.words]
         idf = {term: index.idf(term) for term in terms}
         weights = np.array([idf[term] for term in terms], np.float32)
         whole = max(sum(idf.values()), 1e-6)
         share = weights / weights.sum() if len(weights) else weights
-        distinct = {word: number for number, word in enumerate(dict.fromkeys(words))}
-        vectors, general = self._words.vectors(list(distinct))
+        numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
+        vectors, general = self._words.vectors(list(numbers))
         around, same = self._around(at)
         matches, back = self._soft_matches(vectors, around, same)
-        repeated = np.array([distinct[word] for word in words], np.int64)
+        repeated = np.array([numbers[word] for word in words], np.int64)
         (before, inside, after), general = matches[:, repeated], general[repeated]
         saturations = np.where(same, evidence.saturations[:, around], 0)
         own = np.einsum("t,tdm->dm", evidence.idf, saturations)
@@ -220,12 +229,13 @@ class UnitFeatures:
         )
         kinds = np.array([bit for bit in KINDS if asked & bit], np.int64)
         nearby = np.maximum(inside, 0.8 * np.maximum(before, after))
+        # Columns, or several of them as rows of a matrix.
         columns: list[NDArray[np.floating] | float] = [
-            evidence.total[at],
+            scores,
             np.log1p(np.arange(len(at))),
             total[at[0]] - total[at],
             evidence.cosine[at],
-            standardize(evidence.cosine, kept)[at],
+            standardize(evidence.cosine, among)[at],
             evidence.smoothed[at],
             evidence.lexical[at],
             own[1],
@@ -237,12 +247,12 @@ class UnitFeatures:
             share @ np.where(inside > STRONG_MATCH, inside, 0),
             inside.min(axis=0, initial=1) if len(words) else 0,
             share @ np.maximum(inside, 0.7 * np.maximum(before, 0.7 * after)),
-            *self._ranking.cues(query, at),
+            self._ranking.cues(query, at),
             own[0] / whole,
             own[2] / whole,
             np.where(same[0], self._fixed.values[around[0], _QUESTION], 0),
-            *self._fixed.values[at].T,
-            *(bool(pattern.search(query.cue)) for pattern in asks.values()),
+            self._fixed.values[at].T,
+            np.array([[bool(pattern.search(query.cue))] for pattern in asks.values()], np.float32),
             np.log1p(len(words)),
             np.vecdot(self._ranking.vectors.values[at], query.vector),
             part @ inside,
@@ -257,8 +267,11 @@ class UnitFeatures:
             *self._density(at, evidence),
         ]
         features = np.empty((len(FEATURES) + len(QUESTION_FEATURES), len(at)), np.float32)
-        for row, column in zip(features, columns, strict=False):
-            row[:] = column
+        row = 0
+        for column in columns:
+            rows = len(column) if isinstance(column, np.ndarray) and column.ndim == 2 else 1
+            features[row : row + rows] = column
+            row += rows
         occurs = {term: index.has(term, hidden) for term in idf}
         known = np.array([occurs[term] for term in terms], np.bool_)
         anywhere = inside.max(axis=1, initial=0)
@@ -269,7 +282,7 @@ class UnitFeatures:
             *compared[:, -1],
             *compared[:, -min(5, len(at))],
             *compared[_typical_columns][:, middle].mean(axis=1),
-            1 / np.exp(evidence.total[at] - evidence.total[at[0]]).sum(),
+            1 / np.exp(scores - scores[0]).sum(),
             share @ known,
             part @ known,
             part @ (anywhere > MET),
@@ -277,7 +290,7 @@ class UnitFeatures:
             (~known).sum(),
             (general * (1 - anywhere)).max(initial=0),
             sum(word in names and not here for word, here in zip(words, known, strict=True)),
-            np.log1p(kept.sum()),
+            np.log1p(np.count_nonzero(kept)),
         ]
         features[len(FEATURES) :] = np.array(whole_question, np.float32)[:, None]
         return features.T
@@ -288,13 +301,13 @@ class UnitFeatures:
         Where there is none, and around a memory, the position is any valid one.
         """
         sessions, turns = self._sessions.values, self._turn_positions.values
-        around = np.tile(at, (3, 1))
+        around = np.stack([at, at, at])
         same = np.zeros(around.shape, np.bool_)
         same[1] = True
         if len(turns):
             orders = self._orders.values[at]
             neighbors = orders + np.arange(-1, 2)[:, None]
-            inside = np.clip(neighbors, 0, len(turns) - 1)
+            inside = np.minimum(np.maximum(neighbors, 0), len(turns) - 1)  # sooner than np.clip
             is_turn = turns[inside[1]] == at
             around = np.where(is_turn, turns[inside], around)
             same |= is_turn & (neighbors == inside) & (sessions[around] == sessions[at])
@@ -315,11 +328,15 @@ class UnitFeatures:
 
         That is the sum and the maximum of those near it, and its session's share of all.
         """
-        mass = np.exp(evidence.total[at] - evidence.total[at[0]]).astype(np.float32)
+        scores = evidence.total[at]
+        mass = np.exp(scores - scores[0]).astype(np.float32)
         sessions = self._sessions.values[at]
         same = sessions[:, None] == sessions
         orders = self._orders.values[at]
-        near = same * _NEARNESS[np.minimum(np.abs(orders[:, None] - orders), len(_NEARNESS) - 1)]
+        # Different sessions are so far apart that the weight of their distance is the last one.
+        places = orders + sessions * (orders.max() + len(_NEARNESS))
+        distances = places[:, None] - places
+        near = _NEARNESS.take(np.abs(distances, out=distances), mode="clip")
         shares = same @ mass
         return [np.log1p(near @ mass), (near * mass).max(axis=1, initial=0), shares / mass.sum()]
 
@@ -331,11 +348,12 @@ class UnitFeatures:
         That is ``(3, words, m)``, 0 for units of other sessions; and of the unit at each position
         the mean over its own words, ``(m,)``. See :meth:`UnitWords.match`.
         """
-        units, places = np.unique(around[same], return_inverse=True)
+        units, places = distinct(around[same], len(self._orders))
         best, means = self._words.match(vectors, units)
         matches = np.zeros((*around.shape, len(vectors)), np.float32)
         matches[same] = best[places]
-        return matches.transpose(0, 2, 1), means[np.searchsorted(units, around[1])]
+        first = np.count_nonzero(same[0])  # all units themselves are in the second row
+        return matches.transpose(0, 2, 1), means[places[first : first + around.shape[1]]]
 
 
 def _find_names(text: str, language: Language) -> list[str]:

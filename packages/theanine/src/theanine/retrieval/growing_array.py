@@ -14,6 +14,8 @@ N = TypeVar("N", bound=np.generic)
 class GrowingArray(Generic[N]):
     """Grows by doubling: appending rows one at a time takes linear time in total."""
 
+    __slots__ = ("_buffer", "_length", "_reserved")
+
     def __init__(self, dtype: DTypeLike, rows: ArrayLike = ()) -> None:
         self._buffer: NDArray[Any] = np.array(rows, dtype)
         self._length = len(self._buffer)

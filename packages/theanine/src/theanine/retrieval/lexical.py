@@ -10,7 +10,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from math import log1p
 from typing import Any
 
@@ -59,9 +58,13 @@ class BM25Index:
 
     def __init__(self) -> None:
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
-        # Where the postings of terms lie in restored arrays, until they are first looked up: a
-        # query needs a few of them, and to make all would take most of the time of restoring.
-        self._unread: dict[str, tuple[int, int]] = {}
+        # Terms whose postings lie in restored arrays, until they are first looked up: a query needs
+        # a few of them, and to make all would take most of the time of restoring. They are one
+        # text, each between line breaks, or by their numbers once documents are added.
+        self._restored_terms = ""
+        self._unread: dict[str, int] = {}
+        self._ends = np.zeros(0, np.int64)
+        self._restored: tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]]
         self._restored = (np.zeros(0, np.int32), np.zeros(0, np.int32))
         self._lengths = array("i")
         self._total_length = 0
@@ -69,13 +72,19 @@ class BM25Index:
     def __len__(self) -> int:
         return len(self._lengths)
 
+    @property
+    def read_terms(self) -> int:
+        """Terms whose postings were looked up or added: these take half a kilobyte each."""
+        return len(self._postings)
+
     def state(self) -> dict[str, Any]:
         """Return all that :meth:`restore` needs."""
+        self._number_terms()
         for term in [*self._unread]:
             self._posting(term)
         postings = self._postings.values()
         return {
-            "terms": list(self._postings),
+            "terms": "".join(f"\n{term}" for term in self._postings),
             "ends": np.cumsum([len(documents) for documents, _ in postings], dtype=np.int64),
             "documents": _concatenate(documents for documents, _ in postings),
             "counts": _concatenate(counts for _, counts in postings),
@@ -84,21 +93,42 @@ class BM25Index:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over the documents of another index."""
-        ends: list[int] = state["ends"].tolist()
-        self._unread = dict(zip(state["terms"], pairwise([0, *ends]), strict=True))
+        self._restored_terms = f"{state['terms']}\n"
+        self._ends = state["ends"].copy()
         self._restored = (state["documents"].copy(), state["counts"].copy())  # not the whole file
-        self._lengths = array("i", state["lengths"].tobytes())
-        self._total_length = sum(self._lengths)
+        self._lengths = array("i", state["lengths"].astype(np.intc).tobytes())
+        self._total_length = int(state["lengths"].sum())
 
     def _posting(self, term: str) -> tuple[array[int], array[int]] | None:
         """Return the documents that contain a term, and its counts in them; None without any."""
-        if (place := self._unread.pop(term, None)) is not None:
-            documents, counts = (array("i", a[slice(*place)].tobytes()) for a in self._restored)
-            self._postings[term] = (documents, counts)
-        return self._postings.get(term)
+        posting = self._postings.get(term)
+        if posting is None and (number := self._find_unread(term)) is not None:
+            place = slice(self._ends[number - 1] if number else 0, self._ends[number])
+            documents, counts = (
+                array("i", a[place].astype(np.intc).tobytes()) for a in self._restored
+            )
+            posting = self._postings[term] = (documents, counts)
+        return posting
+
+    def _find_unread(self, term: str) -> int | None:
+        """Return the number of a term whose postings were not looked up yet."""
+        if not self._restored_terms:
+            return self._unread.pop(term, None)
+        place = self._restored_terms.find(f"\n{term}\n")
+        return None if place < 0 else self._restored_terms.count("\n", 0, place)
+
+    def _number_terms(self) -> None:
+        """Prepare to look up all or many terms."""
+        terms = self._restored_terms.split("\n")[1:-1]
+        self._unread |= {
+            term: number for number, term in enumerate(terms) if term not in self._postings
+        }
+        self._restored_terms = ""
 
     def add(self, text: str) -> int:
         """Index a document and return its number of terms."""
+        if self._restored_terms:
+            self._number_terms()
         counts = Counter(tokenize(text))
         number = len(self._lengths)
         for term, count in counts.items():

@@ -6,10 +6,9 @@ stored next to the store (:mod:`theanine.retrieval.snapshot`).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import numpy as np
@@ -17,10 +16,11 @@ from numpy.typing import NDArray
 
 from theanine.clock import micros
 from theanine.embeddings.base import Embedder
-from theanine.graph import Graph
+from theanine.graph import Pair
 from theanine.retrieval.candidates import Candidate, CandidateIndex, RankedCandidate
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
 from theanine.retrieval.lexical import content_words
+from theanine.retrieval.links import LinkIndex
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.snapshot import (
     MAX_LAG,
@@ -31,12 +31,12 @@ from theanine.retrieval.snapshot import (
 )
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion
-from theanine.types import Memory, Scope, Turn
+from theanine.types import Link, Memory, Relation, Scope, Turn
 
 BATCH = 2_000
 """Turns or memories read at once."""
-CACHED = 5_000
-"""Turns, memories and candidates each that are kept in memory after they were returned: 15 MB."""
+_TERMS = 4
+"""Terms with their postings that take as much main memory as a memory."""
 
 
 class LogIndex:
@@ -44,7 +44,6 @@ class LogIndex:
 
     Attributes:
         candidates: what is searched.
-        graph: the links between memories.
     """
 
     def __init__(
@@ -56,7 +55,6 @@ class LogIndex:
         snapshots: SnapshotWriter | None = None,
     ) -> None:
         self.candidates = CandidateIndex(ranking)
-        self.graph = Graph()
         self._store, self._scope, self._method = store, scope, method
         self._snapshots = snapshots
         self._lock = anyio.Lock()
@@ -64,23 +62,30 @@ class LogIndex:
         self._supported: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._sources: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._by_turn: NDArray[np.int64] | None = None  # the order of the pairs by turn
+        self._links = LinkIndex()
         self._read_links = 0
+        self._reads_snapshot = True
         self._last: dict[str, Any] = {}  # number and hash of the last turn and memory
-        self.stored = 0  # candidates in the stored snapshot
+        self.stored = 0  # candidates and sources in the stored snapshot
         self._turns: dict[int, Turn] = {}
         self._memories: dict[int, Memory] = {}
-        self._candidates: dict[int, Candidate] = {}
 
     def __len__(self) -> int:
         return len(self.candidates)
 
     # Reading from the store
 
+    def skip(self, turns: int, memories: int) -> None:
+        """Leave out the first turns, and the first memories with their links."""
+        self.candidates.last_turn, self.candidates.last_memory = turns, memories
+        self._read_links = memories
+        self._reads_snapshot = False
+
     async def extend(self, state: ScopeVersion, embedder: Embedder) -> None:
         """Read what was committed up to ``state``."""
         async with self._lock:
-            added = self.candidates.last_turn < state.turns
-            if not len(self) and state.turns > MIN_LAG:
+            added = self.candidates.last_turn < state.turns or self._read_links < state.memories
+            if self._reads_snapshot and not len(self) and state.turns > MIN_LAG:
                 await self._read_snapshot(state, embedder)
             await self._read_turns(state.turns, embedder)
             await self._read_memories(state.memories, embedder)
@@ -88,8 +93,7 @@ class LogIndex:
                 links = await self._store.links(
                     self._scope, method=self._method, after=self._read_links, upto=state.memories
                 )
-                for link in links:
-                    self.graph.add(link)
+                self._links.extend(links)
                 self._read_links = state.memories
             if added:
                 self._write_snapshot(self._stamp(state, embedder))
@@ -120,40 +124,52 @@ class LogIndex:
 
     # Snapshots
 
+    @property
+    def _extent(self) -> int:
+        """What there is to store: candidates, and pairs of a memory and its source."""
+        return len(self) + len(self._sources)
+
     async def _read_snapshot(self, state: ScopeVersion, embedder: Embedder) -> None:
         stamp = self._stamp(state, embedder)
         snapshot = await read_snapshot(self._store, self._scope, stamp)
         if snapshot and await self._is_current(snapshot["last"], state):
             restore_arrays(self, snapshot)
             self.candidates.restore(snapshot["candidates"])
+            self._links.restore(snapshot["links"])
+            self._read_links = snapshot["read_links"]
             self._last = snapshot["last"]
-            self.stored = len(self)
+            self.stored = self._extent
 
     async def _is_current(self, last: Mapping[str, tuple[int, str]], state: ScopeVersion) -> bool:
         """Whether the last turn and memory of a snapshot are still in the store.
 
         They are not if the store was restored from a backup.
         """
-        for kind, read, highest in (
-            ("turn", self.turns, state.turns),
-            ("memory", self.memories, state.memories),
-        ):
-            if kind in last:
-                number, digest = last[kind]
-                entries = await read([number]) if number <= highest else []
-                if [_hash_entry(entry) for entry in entries] != [digest]:
-                    return False
-        return True
+        numbers = {kind: number for kind, (number, _) in last.items()}
+        if numbers.get("turn", 0) > state.turns or numbers.get("memory", 0) > state.memories:
+            return False
+        turns, memories = await self._store.turns_and_memories(
+            self._scope,
+            [numbers["turn"]] if "turn" in numbers else [],
+            [numbers["memory"]] if "memory" in numbers else [],
+        )
+        hashes = [_hash_entry(entry) for entry in (*turns, *memories)]
+        return hashes == [last[kind][1] for kind in ("turn", "memory") if kind in last]
 
     def _write_snapshot(self, stamp: SnapshotStamp) -> None:
         """Start writing a snapshot, if the stored one lacks enough."""
-        lag = len(self) - self.stored
-        if lag < MIN_LAG or lag * MAX_LAG < len(self):
+        lag = self._extent - self.stored
+        if lag < MIN_LAG or lag * MAX_LAG < self._extent:
             return
         if self._snapshots is None or self._snapshots.is_busy:
             return
-        self.stored = len(self)
-        contents = {"candidates": self.candidates.state(), "last": dict(self._last)}
+        self.stored = self._extent
+        contents = {
+            "candidates": self.candidates.state(),
+            "links": self._links.state(),
+            "read_links": self._read_links,
+            "last": dict(self._last),
+        }
         self._snapshots.write(self._scope, array_state(self) | contents, stamp)
 
     def _stamp(self, state: ScopeVersion, embedder: Embedder) -> SnapshotStamp:
@@ -167,83 +183,136 @@ class LogIndex:
 
     # Candidates
 
-    async def load(self, ranked: Sequence[RankedCandidate]) -> list[Candidate]:
-        """Return candidates with the turns and memories that they are of."""
-        loaded = self._candidates
-        if missing := [found for found in ranked if found.position not in loaded]:
-            turns = {t.id: t for t in await self.turns(f.turn for f in missing if f.turn)}
-            memories = {m.id: m for m in await self.memories(f.memory for f in missing if f.memory)}
-            if len(loaded) > CACHED:
-                positions = {found.position for found in ranked}
-                kept = {at: loaded[at] for at in positions.intersection(loaded)}
-                loaded = self._candidates = kept
-            for found in missing:
-                owner = turns[found.turn] if found.turn else memories[found.memory]
-                loaded[found.position] = Candidate(owner, self.candidates.span(found.position))
-        return [loaded[found.position] for found in ranked]
+    async def load(self, positions: Iterable[int]) -> dict[int, Candidate]:
+        """Return candidates by position, with the turns and memories that they are of.
+
+        Those that were erased since the index was read are missing.
+        """
+        owners = {
+            at: (int(self.candidates.turns[at]), int(self.candidates.memories[at]))
+            for at in positions
+        }
+        turns, memories = await self.read(
+            [turn for turn, _ in owners.values() if turn],
+            [memory for _, memory in owners.values() if memory],
+        )
+        spans = self.candidates.spans([*owners])
+        return {
+            at: Candidate(owner, spans[at])
+            for at, (turn, memory) in owners.items()
+            if (owner := turns.get(turn) or memories.get(memory))
+        }
+
+    # Memories and links
 
     def includes(self, memory: int) -> bool:
         """Return True: an index of the whole log has no bounds of time."""
         return True
 
-    def memories_of_turn(self, turn: int) -> Sequence[int]:
-        """Return the ids of the memories that a turn supports."""
+    def memories_of_turns(self, turns: Sequence[int]) -> Mapping[int, Sequence[int]]:
+        """Return the ids of the memories that turns support, by turn."""
         if self._by_turn is None:
             self._by_turn = np.argsort(self._sources.values, kind="stable")
-        sources = self._sources.values
-        first, last = np.searchsorted(sources, [turn, turn + 1], sorter=self._by_turn).tolist()
-        memories: list[int] = self._supported.values[self._by_turn[first:last]].tolist()
-        return memories
+        ends = np.array(turns, np.int64)[:, None] + np.arange(2)
+        places = np.searchsorted(self._sources.values, ends, sorter=self._by_turn).tolist()
+        memories, order = self._supported.values, self._by_turn
+        return {
+            turn: memories[order[first:last]].tolist()
+            for turn, (first, last) in zip(turns, places, strict=True)
+        }
 
-    async def saying(self, memory: Memory) -> list[RankedCandidate]:
+    def source_turns(self, memory: int) -> Sequence[int]:
+        """Return the ids of the turns that support a memory."""
+        first, last = np.searchsorted(self._supported.values, [memory, memory + 1]).tolist()
+        turns: list[int] = self._sources.values[first:last].tolist()
+        return turns
+
+    def neighbors(self, memory: int) -> Iterable[tuple[int, Relation | None]]:
+        """Return what a memory is linked with, first older memories, and how."""
+        return self._links.neighbors(memory)
+
+    def relations(self, memories: Collection[int]) -> Mapping[Pair, Relation | None]:
+        """Return the relations of some memories to each other, by older and newer memory."""
+        return self._links.among(memories)
+
+    async def links(self, pairs: Sequence[Pair]) -> list[Link]:
+        """Return the links of pairs of an older and a newer memory, in their order.
+
+        None if one of them was erased since the index was read.
+        """
+        newer = [newer for _, newer in pairs]
+        links = await self._store.links(self._scope, method=self._method, newer=newer)
+        by_pair = {(link.older, link.newer): link for link in links}
+        return [by_pair[pair] for pair in pairs] if by_pair.keys() >= set(pairs) else []
+
+    async def saying(self, memory: int) -> list[RankedCandidate]:
         """Return the candidates that say what a memory says: itself, or passages it quotes."""
-        if own := self.candidates.of_memory(memory.id):
+        if own := self.candidates.of_memory(memory):
             return own
         quoted: list[RankedCandidate] = []
-        for turn in memory.source_turns:
+        for turn in self.source_turns(memory):
             passages = self.candidates.of_turn(turn)
             if len(passages) > 1:
-                words = set(content_words(memory.text))
-                shared = [
-                    len(words.intersection(content_words(passage.text)))
-                    for passage in await self.load(passages)
-                ]
-                passages = [passages[shared.index(max(shared))]]
+                words = {
+                    word for m in await self.memories([memory]) for word in content_words(m.text)
+                }
+                loaded = await self.load([passage.position for passage in passages])
+                shared = {
+                    at: len(words.intersection(content_words(passage.text)))
+                    for at, passage in loaded.items()
+                }
+                passages = [max(passages, key=lambda passage: shared.get(passage.position, 0))]
             quoted += passages
         return quoted
 
     # Turns and memories
 
     async def turns(self, ids: Iterable[int]) -> list[Turn]:
-        """Return turns by id, in order of id; cached, since turns never change."""
-        return await _load(self._turns, ids, partial(self._store.turns, self._scope))
+        """Return turns by id, in order of id."""
+        turns, _ = await self.read(ids, ())
+        return [turns[number] for number in sorted(turns)]
 
     async def memories(self, ids: Iterable[int]) -> list[Memory]:
-        """Return memories by id, in order of id; cached, since memories never change."""
-        return await _load(self._memories, ids, partial(self._store.memories, self._scope))
+        """Return memories by id, in order of id."""
+        _, memories = await self.read((), ids)
+        return [memories[number] for number in sorted(memories)]
+
+    async def read(
+        self, turns: Iterable[int], memories: Iterable[int]
+    ) -> tuple[dict[int, Turn], dict[int, Memory]]:
+        """Return turns and memories by id; cached, since they never change."""
+        found_turns = {number: self._turns.get(number) for number in turns}
+        found_memories = {number: self._memories.get(number) for number in memories}
+        missing = [
+            sorted(number for number, entry in found.items() if entry is None)
+            for found in (found_turns, found_memories)
+        ]
+        if any(missing):
+            # Kept apart from the caches, which another task may empty meanwhile.
+            added = await self._store.turns_and_memories(self._scope, *missing)
+            found_turns |= {turn.id: turn for turn in added[0]}
+            found_memories |= {memory.id: memory for memory in added[1]}
+            self._turns.update((turn.id, turn) for turn in added[0])
+            self._memories.update((memory.id, memory) for memory in added[1])
+        return (
+            {number: turn for number, turn in found_turns.items() if turn},
+            {number: memory for number, memory in found_memories.items() if memory},
+        )
+
+    def drop_read(self) -> None:
+        """Drop the turns and memories that were read."""
+        self._turns.clear()
+        self._memories.clear()
+
+    @property
+    def read_entries(self) -> int:
+        """Turns and memories in main memory."""
+        return len(self._turns) + len(self._memories)
 
     @property
     def size(self) -> int:
-        """Approximate use of main memory, in memories."""
-        return len(self.candidates) + len(self._turns) + len(self._memories)
-
-
-E = TypeVar("E", Turn, Memory)
-
-
-async def _load(
-    cached: dict[int, E], ids: Iterable[int], read: Callable[..., Awaitable[list[E]]]
-) -> list[E]:
-    """Return entries by id from a cache, after reading the missing ones into it."""
-    wanted = set(ids)
-    entries = {number: cached[number] for number in wanted if number in cached}
-    if len(entries) < len(wanted):
-        added = {entry.id: entry for entry in await read(ids=sorted(wanted - set(entries)))}
-        if len(cached) > CACHED:
-            cached.clear()
-        cached.update(added)
-        entries |= added
-    return [entries[number] for number in sorted(entries)]
+        """Approximate use of main memory, in memories, besides :attr:`read_entries`."""
+        return len(self.candidates) + self.candidates.read_terms // _TERMS
 
 
 def _hash_entry(entry: Turn | Memory) -> str:

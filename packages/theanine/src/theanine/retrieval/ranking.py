@@ -150,9 +150,20 @@ class Ranking:
         """The units' vectors, ``(n, d)``."""
         return self.dense.vectors
 
-    def is_standing(self, position: int) -> bool:
-        """Whether a unit states a lasting instruction or preference."""
-        return bool(self._standing.values[position])
+    @property
+    def standing(self) -> NDArray[np.bool_]:
+        """Whether each unit states a lasting instruction or preference."""
+        return self._standing.values
+
+    @property
+    def days(self) -> NDArray[np.float32]:
+        """Day of each unit as an ordinal; NaN if it is unknown."""
+        return self._days.values
+
+    @property
+    def speaker_groups(self) -> NDArray[np.int64]:
+        """Number of each unit's tuple of speakers; equal tuples have the same."""
+        return self._group_numbers.values
 
     def extend(self, units: Sequence[Unit], vectors: Vectors) -> None:
         """Add units with their vectors, ``(n, d)``, unit norm."""

@@ -46,21 +46,21 @@ class RelevanceModel:
                 "fit them again with tools/fit_relevance.py"
             )
 
-    def scores(self, features: NDArray[np.float32]) -> Scores:
-        """Return a score for each row of features, ``(m,)``; higher is better, no fixed scale."""
-        return self._apply("rank", features)
+    def apply(self, features: NDArray[np.float32]) -> tuple[Scores, Scores]:
+        """Return a score and a relevance for each row of features, ``(m,)`` each.
 
-    def relevance(self, features: NDArray[np.float32]) -> Scores:
-        """Return the probability that each candidate is evidence, ``(m,)``, 0 to 1."""
-        logits = np.clip(self._apply("relevance", features), -30, 30)
-        return np.asarray(1 / (1 + np.exp(-logits)), np.float32)
+        Scores have no fixed scale; higher is better. The relevance is the probability that a
+        candidate is evidence, 0 to 1.
+        """
+        x = (features - self._weights["mean"]) / self._weights["scale"]
+        logits = np.clip(self._apply("relevance", x), -30, 30)
+        return self._apply("rank", x), np.asarray(1 / (1 + np.exp(-logits)), np.float32)
 
-    def _apply(self, network: str, features: NDArray[np.float32]) -> Scores:
+    def _apply(self, network: str, x: NDArray[np.float32]) -> Scores:
         linear, bias, hidden, shift, output = (
             self._weights[f"{network}_{part}"]
             for part in ("linear", "bias", "hidden", "shift", "output")
         )
-        x = (features - self._weights["mean"]) / self._weights["scale"]
         z = matrix_product(x, hidden) + shift
         gelu = 0.5 * z * (1 + np.tanh(_SQRT_2_OVER_PI * (z + 0.044715 * z * z * z)))
         return np.asarray(x @ linear + bias + gelu @ output, np.float32)

@@ -18,6 +18,8 @@ from theanine.types import Scope
 
 DEFAULT_CAPACITY = 250_000
 """Total size of all cached indexes, in memories, above which the least recently used is dropped."""
+READ_ENTRIES = 20_000
+"""Turns and memories of all scopes that stay in main memory after they were returned: 20 MB."""
 
 
 class ScopeCache:
@@ -41,6 +43,8 @@ class ScopeCache:
         self._indexes: OrderedDict[Scope, ScopeIndex] = OrderedDict()
         self._sizes: dict[Scope, int] = {}
         self._total_size = 0
+        self._read_entries: OrderedDict[Scope, int] = OrderedDict()
+        self._total_read = 0
         self._builder = IndexBuilder(store, method, embedder)
         self._snapshots = SnapshotWriter(store)
 
@@ -103,6 +107,15 @@ class ScopeCache:
         while self._total_size > self._capacity and len(self._indexes) > 1:
             dropped, _ = self._indexes.popitem(last=False)
             self._total_size -= self._sizes.pop(dropped)
+            self._total_read -= self._read_entries.pop(dropped)
+        self._total_read += index.read_entries - self._read_entries.get(scope, 0)
+        self._read_entries[scope] = index.read_entries
+        self._read_entries.move_to_end(scope)
+        while self._total_read > READ_ENTRIES:
+            dropped, entries = self._read_entries.popitem(last=False)
+            self._total_read -= entries
+            self._indexes[dropped].drop_read()
+            self._read_entries[dropped] = 0
 
     async def store_log(self, scope: Scope, embedder: Embedder) -> None:
         """Bring the stored index of a scope's log up to date, where the store keeps one."""

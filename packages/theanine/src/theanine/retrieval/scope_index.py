@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
 from theanine.filters import Filter
-from theanine.graph import Graph
+from theanine.graph import Graph, Pair
 from theanine.retrieval.ann.search import ApproximateSearch
 from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.growing_array import GrowingArray
@@ -27,6 +27,7 @@ from theanine.retrieval.snapshot import SnapshotWriter
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion, stored_vectors
 from theanine.types import (
+    LIVE_KINDS,
     LOCAL_MODEL,
     PIN_KINDS,
     SPOKEN,
@@ -35,6 +36,7 @@ from theanine.types import (
     Memory,
     NewLink,
     NewMemory,
+    Relation,
     Scope,
     Session,
     Turn,
@@ -107,6 +109,16 @@ class ScopeIndex:
 
     # Reading from the store
 
+    @classmethod
+    async def newest(
+        cls, store: Store, scope: Scope, method: str, state: ScopeVersion, turns: int
+    ) -> ScopeIndex:
+        """Return an index whose log has only the newest turns and memories; it reads no others."""
+        index = cls(store, scope, method, state)
+        index._log.skip(max(state.turns - turns, 0), max(state.memories - turns, 0))
+        await index.read_marks(state)
+        return index
+
     async def extend(self, state: ScopeVersion) -> None:
         """Read what was committed up to ``state``, which must have the same epoch and embedder."""
         # add_sessions may have added later sessions already: read from the last one read here.
@@ -154,7 +166,7 @@ class ScopeIndex:
                 self.pins.pop(mark.memory, None)
             if mark.kind == "pinned":
                 self.pins[mark.memory] = mark
-            elif mark.kind != "unpinned":
+            elif mark.kind not in LIVE_KINDS:
                 self.marks[mark.memory] = mark
         self._read_marks = state.marks
 
@@ -237,9 +249,21 @@ class ScopeIndex:
         """Whether a memory is within the bounds, if there are any."""
         return memory in self
 
-    def memories_of_turn(self, turn: int) -> Sequence[int]:
-        """Return the ids of the memories that a turn supports."""
-        return self._memories_of_turn.get(turn, ())
+    def memories_of_turns(self, turns: Sequence[int]) -> Mapping[int, Sequence[int]]:
+        """Return the ids of the memories that turns support, by turn."""
+        return {turn: self._memories_of_turn.get(turn, ()) for turn in turns}
+
+    def neighbors(self, memory: int) -> Iterable[tuple[int, Relation | None]]:
+        """Return what a memory is linked with, first older memories, and how."""
+        return self.graph.neighbors(memory)
+
+    def relations(self, memories: Collection[int]) -> Mapping[Pair, Relation | None]:
+        """Return the relations of some memories to each other, by older and newer memory."""
+        return self.graph.among(memories)
+
+    async def links(self, pairs: Sequence[Pair]) -> list[Link]:
+        """Return the links of pairs of an older and a newer memory, in their order."""
+        return [self.graph.links[pair] for pair in pairs]
 
     def order(self, memory: int) -> tuple[datetime, int]:
         """Sort key of memory ids by time."""
@@ -498,6 +522,15 @@ class ScopeIndex:
             others = await self._store.memories(self.scope, ids=missing)
             texts.update({memory.id: memory.text for memory in others})
         return texts
+
+    @property
+    def read_entries(self) -> int:
+        """Turns and memories that recalls from the log have read and keep in main memory."""
+        return self._log.read_entries
+
+    def drop_read(self) -> None:
+        """Drop these turns and memories."""
+        self._log.drop_read()
 
     @property
     def size(self) -> int:

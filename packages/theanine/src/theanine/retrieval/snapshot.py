@@ -16,6 +16,7 @@ from importlib.resources import files
 from math import prod
 from threading import Thread
 from typing import Any, cast
+from zlib import crc32
 
 import anyio
 import numpy as np
@@ -30,8 +31,10 @@ from theanine.types import Scope
 MIN_LAG, MAX_LAG = 500, 10
 """A file is written again when it lacks ``MIN_LAG`` candidates and a ``MAX_LAG``-th of all."""
 
-_MAGIC = b"theanine log index 4\n"
-_HASH_BYTES = 16
+_MAGIC = b"theanine log index 7\n"
+_CHECK_BYTES = 4
+_INLINE_BYTES = 2_000_000
+"""Up to this size unpacking takes some 4 ms, less than moving to a worker thread is worth."""
 _ALIGNMENT = 64
 
 _log = logging.getLogger(__name__)
@@ -59,10 +62,11 @@ class SnapshotStamp:
 
 
 def pack(state: Mapping[str, Any], stamp: SnapshotStamp) -> list[bytes]:
-    """Return the parts of a file: magic, hash of the rest, JSON header line, arrays.
+    """Return the parts of a file: magic, checksum of the rest, JSON header line, arrays.
 
     Args:
-        state: arrays, JSON values without mappings, and dicts of these.
+        state: arrays, JSON values without mappings, and dicts of these. Whole numbers are stored in
+            as few bytes as the largest one needs.
     """
     arrays = list[NDArray[Any]]()
 
@@ -72,7 +76,7 @@ def pack(state: Mapping[str, Any], stamp: SnapshotStamp) -> list[bytes]:
             return {name: describe(part) for name, part in parts.items()}
         if not isinstance(value, np.ndarray):
             return value
-        arrays.append(np.ascontiguousarray(cast("NDArray[Any]", value)))
+        arrays.append(_narrow(np.ascontiguousarray(cast("NDArray[Any]", value))))
         return {"array": len(arrays) - 1}
 
     header = {
@@ -85,14 +89,17 @@ def pack(state: Mapping[str, Any], stamp: SnapshotStamp) -> list[bytes]:
     body: list[bytes] = []
     for array in arrays:
         body += [array.tobytes(), bytes(-array.nbytes % _ALIGNMENT)]
-    return [_MAGIC, _hash(line, *body), line, *body]
+    return [_MAGIC, _checksum(line, *body), line, *body]
 
 
 def unpack(data: bytes | None, stamp: SnapshotStamp) -> dict[str, Any] | None:
-    """Return the state in a file; None if it is missing, damaged or of another stamp."""
+    """Return the state in a file; None if it is missing, damaged or of another stamp.
+
+    Arrays of whole numbers can have a narrower type than they were packed with.
+    """
     if data is None or not data.startswith(_MAGIC) or len(data) <= _PREFIX:
         return None
-    if data[len(_MAGIC) : _PREFIX] != _hash(memoryview(data)[_PREFIX:]):
+    if data[len(_MAGIC) : _PREFIX] != _checksum(memoryview(data)[_PREFIX:]):
         return None
     end = data.index(b"\n", _PREFIX) + 1
     header: dict[str, Any] = json.loads(data[_PREFIX:end])
@@ -121,6 +128,8 @@ async def read_snapshot(store: Store, scope: Scope, stamp: SnapshotStamp) -> dic
     """Return the stored state of a scope's log index; None if there is none of this stamp."""
     try:
         data = await store.read_sidecar(scope, stamp.name)
+        if data is None or len(data) <= _INLINE_BYTES:
+            return unpack(data, stamp)
         return await to_thread.run_sync(unpack, data, stamp)
     except TheanineError as error:
         _log.warning("the log index of %s could not be read: %s", scope, error)
@@ -158,18 +167,28 @@ class SnapshotWriter:
             await finish(to_thread.run_sync(self._thread.join))
 
 
-_PREFIX = len(_MAGIC) + _HASH_BYTES
+_PREFIX = len(_MAGIC) + _CHECK_BYTES
 
 
-def _hash(*parts: bytes | memoryview) -> bytes:
-    digest = blake2b(digest_size=_HASH_BYTES)
+def _narrow(array: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers in the narrowest type that holds them; other arrays as they are."""
+    if array.dtype.kind != "i" or not array.size:
+        return array
+    largest = max(int(array.max()), -1 - int(array.min()))
+    return array.astype(np.min_scalar_type(-1 - largest))
+
+
+def _checksum(*parts: bytes | memoryview) -> bytes:
+    """Return a CRC of the parts: against damage, in a fifth of the time of a hash."""
+    check = 0
     for part in parts:
-        digest.update(part)
-    return digest.digest()
+        check = crc32(part, check)
+    return check.to_bytes(_CHECK_BYTES, "big")
 
 
 @cache
 def _code_hash() -> str:
     """Return a hash of the code that makes the state: after a change it is made again."""
     sources = sorted(files("theanine.retrieval").iterdir(), key=lambda path: path.name)
-    return _hash(*(path.read_bytes() for path in sources if path.is_file())).hex()
+    content = b"".join(path.read_bytes() for path in sources if path.is_file())
+    return blake2b(content, digest_size=16).hexdigest()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, reduce
+from itertools import compress, count, filterfalse
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from theanine.embeddings.static import word_vectors
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
 from theanine.retrieval.neighbors import Positions
-from theanine.retrieval.scoring import matrix_product
+from theanine.retrieval.scoring import concatenated_ranges, distinct, matrix_product
 
 Matrix = NDArray[np.float32]
 
@@ -43,6 +44,7 @@ class _Vocabulary:
 
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}
+        self._words: list[str] = []
         self._vectors: GrowingArray[np.float32] = GrowingArray(np.float32)
         self._weights: GrowingArray[np.float32] = GrowingArray(np.float32)
         self._adding = Lock()  # clients of several threads may add words
@@ -58,15 +60,27 @@ class _Vocabulary:
     def weights(self) -> NDArray[np.float32]:
         return self._weights.values
 
+    def words(self, rows: Iterable[int]) -> list[str]:
+        """Return the words of rows."""
+        return list(map(self._words.__getitem__, rows))
+
+    def find(self, words: Sequence[str]) -> list[int | None]:
+        """Return the rows of words; None for a word that is not there."""
+        return list(map(self._rows.get, words))
+
     def rows(self, words: Sequence[str]) -> list[int]:
         """Return the rows of words, adding those that are new."""
+        found = self.find(words)
+        if None not in found:
+            return cast("list[int]", found)
         with self._adding:
-            if new := list(dict.fromkeys(word for word in words if word not in self._rows)):
+            if new := list(dict.fromkeys(filterfalse(self._rows.__contains__, words))):
                 vectors, weights = _centered_words(new)
                 self._vectors.extend(vectors)
                 self._weights.extend(weights)
-                self._rows.update((word, row) for row, word in enumerate(new, len(self._rows)))
-            return [self._rows[word] for word in words]
+                self._words += new
+                self._rows.update(zip(new, count(len(self._rows))))
+            return list(map(self._rows.__getitem__, words))
 
 
 _newest = _Vocabulary()
@@ -88,9 +102,9 @@ class UnitWords:
 
     def __init__(self) -> None:
         self._vocabulary = _vocabulary()
-        # Of each distinct word: its number here, and its row in the vocabulary.
-        self._numbers: dict[str, int] = {}
+        # Of each distinct word: its row in the vocabulary and, once units are added, its number.
         self._rows = array("i")
+        self._numbers: dict[str, int] = {}
         # The numbers of each unit's words, and where each unit's begin.
         self._unit_words: GrowingArray[np.int32] = GrowingArray(np.int32)
         self._starts: GrowingArray[np.int64] = GrowingArray(np.int64, [0])
@@ -98,39 +112,37 @@ class UnitWords:
     def extend(self, units: Sequence[Sequence[str]]) -> None:
         """Add units by their distinct words."""
         numbers = self._numbers
+        if len(numbers) < len(self._rows):  # as they were restored
+            numbers.update(zip(self._vocabulary.words(self._rows), count()))
         added = list(
             dict.fromkeys(word for words in units for word in words if word not in numbers)
         )
-        self._add(added)
+        self._rows.extend(self._vocabulary.rows(added))
+        numbers.update(zip(added, count(len(numbers))))
         ends = len(self._unit_words) + np.cumsum([len(words) for words in units], dtype=np.int64)
         self._unit_words.extend([numbers[word] for words in units for word in words])
         self._starts.extend(ends)
 
-    def _add(self, words: Sequence[str]) -> None:
-        """Number words that are not here yet."""
-        self._rows.extend(self._vocabulary.rows(words))
-        start = len(self._numbers)
-        self._numbers.update((word, number) for number, word in enumerate(words, start))
-
     def state(self) -> dict[str, Any]:
         """Return all that :meth:`restore` needs."""
-        return array_state(self) | {"words": list(self._numbers)}
+        return array_state(self) | {"words": "\n".join(self._vocabulary.words(self._rows))}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over the words of other units."""
         restore_arrays(self, state)
-        self._add(state["words"])
+        if words := state["words"]:
+            self._rows.extend(self._vocabulary.rows(words.split("\n")))
 
     def vectors(self, words: Sequence[str]) -> tuple[Matrix, NDArray[np.float32]]:
         """Return the centered vectors of some words, ``(n, 256)``, and their weights, ``(n,)``."""
-        numbers = [self._numbers.get(word, -1) for word in words]
-        new = np.array(numbers) < 0
-        if new.all():
+        found = self._vocabulary.find(words)
+        new = [row is None for row in found]
+        if all(new):
             return _centered_words(words)
-        rows = [0 if number < 0 else self._rows[number] for number in numbers]
+        rows = [row or 0 for row in found]
         vectors, weights = self._vocabulary.vectors[rows], self._vocabulary.weights[rows]
-        if unknown := [word for word in words if word not in self._numbers]:
-            vectors[new], weights[new] = _centered_words(unknown)
+        if any(new):
+            vectors[new], weights[new] = _centered_words([*compress(words, new)])
         return vectors, weights
 
     def match(self, vectors: Matrix, units: Positions) -> tuple[Matrix, NDArray[np.float32]]:
@@ -147,30 +159,22 @@ class UnitWords:
         if not len(vectors) or not counts.any():
             return best, means
         offsets: NDArray[np.int64] = np.cumsum(counts) - counts
-        words = self._unit_words.values[
-            np.arange(counts.sum(), dtype=np.int64) + np.repeat(starts - offsets, counts)
-        ]
-        # Distinct words by a table, which takes a tenth of the time of sorting them.
-        table = np.zeros(len(self._numbers), np.int64)
-        table[words] = 1
-        distinct = np.flatnonzero(table)
-        table[distinct] = np.arange(len(distinct))
-        rows = table[words]
-        shared = np.array(self._rows)[distinct]
-        cosines = matrix_product(self._vocabulary.vectors.take(shared, axis=0), vectors.T)
-        highest = np.maximum(cosines.max(axis=1), 0)[rows]
+        words = self._unit_words.values[concatenated_ranges(starts, counts)]
+        own, rows = distinct(words, len(self._rows))
+        shared = np.array(self._rows, np.int64)[own]
+        cosines = matrix_product(self._vocabulary.vectors, vectors.T, shared)
+        np.maximum(cosines, 0, out=cosines)
+        highest = reduce(np.maximum, cosines.T)[rows]
         filled = counts > 0
         means[filled] = np.add.reduceat(highest, offsets[filled]) / counts[filled]
-        # The first words of all units, then the second ones of those that have two, and so on:
-        # `maximum.reduceat` takes three times as long.
-        order = np.argsort(-counts, kind="stable")
-        firsts, sorted_best = offsets[order], np.zeros_like(best)
-        lengths: list[int] = counts[order].tolist()
-        longer = len(lengths)
-        for place in range(lengths[0]):
-            while lengths[longer - 1] <= place:
-                longer -= 1
-            rest = sorted_best[:longer]
-            np.maximum(rest, cosines.take(rows[firsts[:longer] + place], axis=0), out=rest)
-        best[order] = sorted_best
+        # The maxima of 1, 2, 4, … words from each one on: two of them cover a unit's words.
+        # `maximum.reduceat` takes several times as long.
+        maxima = cosines.take(rows, axis=0)
+        width, longest = 1, counts.max()
+        while width <= longest:
+            some = np.flatnonzero((counts >= width) & (counts < 2 * width))
+            first = offsets[some]
+            best[some] = np.maximum(maxima[first], maxima[first + counts[some] - width])
+            maxima = np.maximum(maxima[:-width], maxima[width:])
+            width *= 2
         return best, means

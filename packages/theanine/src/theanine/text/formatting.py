@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from datetime import datetime
-from functools import cache
+from datetime import date, datetime
+from functools import cache, lru_cache
 
 from theanine.fences import list_items, one_line
 from theanine.text.attribution import memory_text
@@ -21,6 +21,7 @@ _INVISIBLE = ("Cf", "Co", "Cn")
 _JOINERS = "\u200c\u200d"
 
 
+@lru_cache(maxsize=1_000)
 def format_speaker(speaker: str) -> str:
     """Return a speaker's name as one short line, without what would imitate a line of a prompt.
 
@@ -60,7 +61,7 @@ def group_by_day(lines: Iterable[tuple[str, str]]) -> str:
     return "\n".join(result)
 
 
-def day_label(at: datetime, dated: bool) -> str:
+def day_label(at: date, dated: bool) -> str:
     """Return the day as ``8 May 2023``, or ``date unknown``."""
     return format_date(at) if dated else "date unknown"
 

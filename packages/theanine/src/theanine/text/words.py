@@ -6,7 +6,7 @@ Works on any script; only the function words and the stemmer are English.
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -90,8 +90,8 @@ def weekday(at: datetime) -> str:
     return _WEEKDAYS[at.weekday()]
 
 
-def format_date(at: datetime) -> str:
-    """Return the date as ``8 May 2023``, in the datetime's own UTC offset."""
+def format_date(at: date) -> str:
+    """Return the date as ``8 May 2023``; that of a datetime is in its own UTC offset."""
     return f"{at.day} {_MONTHS[at.month - 1]} {at.year}"
 
 

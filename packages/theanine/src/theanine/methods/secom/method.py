@@ -15,7 +15,7 @@ Differences from the paper; ``SecomConfig.paper()`` sets its values for the last
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from theanine.methods.base import Context, Estimate
@@ -39,7 +39,6 @@ from theanine.text.denoising import check_denoising
 from theanine.text.formatting import format_dated_turns
 from theanine.tokenizer import count_tokens
 from theanine.types import (
-    LOCAL_MODEL,
     ImportedMemory,
     Memory,
     MemoryBatch,
@@ -151,8 +150,3 @@ class Secom(MethodBase[SecomConfig]):
             (memory, score, await context.index.turns(memory.source_turns))
             for memory, score in ranked[:limit]
         ]
-
-
-def fallbacks(memories: Iterable[Memory]) -> int:
-    """Return in how many sessions the local segmenter replaced the model."""
-    return len({m.session for m in memories if m.prompt and m.made_by == LOCAL_MODEL})

@@ -20,7 +20,7 @@ from theanine.types import CALLED, Recollection, Utterance
 
 REPLY_TOKENS = 800
 """Tokens that bound a reply, unless the call or the model's settings say otherwise."""
-RESPOND_CHAT = load_prompt("theanine.methods.shared", "respond", 2, str, ReplyBounds(REPLY_TOKENS))
+RESPOND_CHAT = load_prompt("theanine.methods.shared", "respond", 3, str, ReplyBounds(REPLY_TOKENS))
 INSTRUCTIONS = (
     "You are the assistant in this conversation. Answer the user's newest message, in its "
     "language, tone and length."
@@ -34,7 +34,6 @@ def chat_messages(
     dialogue: Sequence[Utterance],
     recollection: Recollection,
     speaker: str,
-    user: str,
     options: ReplyOptions,
 ) -> list[Message]:
     """Return the request for the next turn of ``speaker``.
@@ -42,17 +41,15 @@ def chat_messages(
     Turns of the same side are joined, as many models want the sides to alternate. Calls of tools
     and their results are in the API's form where tools are offered, as only then all models take
     them, and else in words. There is one system message, with the application's instructions and
-    those of the dialogue. ``user`` is the user's name where the dialogue has no turn of a
-    user.
+    those of the dialogue, and no name of a person in it: these may come from anywhere.
     """
-    user = next((turn.speaker for turn in dialogue if turn.role == "user"), user)
+    user = next((turn.speaker for turn in dialogue if turn.role == "user"), "")
     persona = f"\n\nWho you are: {options.persona.strip()}" if options.persona.strip() else ""
     logged = [turn.full_text.strip() for turn in dialogue if turn.role == "system"]
     instructions = dict.fromkeys(filter(None, [options.system.strip(), *logged]))
     system = RESPOND_CHAT.render(
         instructions="\n\n".join(instructions) or INSTRUCTIONS,
         persona=persona,
-        user=format_speaker(user),
         speaker=format_speaker(speaker),
     )
     messages: list[Message] = []
@@ -74,7 +71,7 @@ def chat_messages(
     if messages[-1].role == "assistant":
         messages.append(Message("user", NO_WORDS))
     newest = max(at for at, message in enumerate(messages) if message.role == "user")
-    words = append_remembered(messages[newest].text, [part.text for part in recollection.parts])
+    words = append_remembered(messages[newest].text, recollection.items)
     messages[newest] = Message("user", words)
     return [Message("system", system), *messages]
 

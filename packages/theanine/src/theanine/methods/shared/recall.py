@@ -71,10 +71,13 @@ async def retrieve(
     # The mask is made after the last await: the index may have grown meanwhile.
     mask = index.live_mask(*kinds) if kinds else None
     reranking = context.reranking
-    if reranking is None:
-        return index.search(built, k, mode, among=mask)
-    candidates = index.search(built, max(k, reranking.top), mode, among=mask)
-    return (await reranking.rerank(query, candidates, lambda memory: memory.text))[:k]
+    depth = k if reranking is None else max(k, reranking.top)
+    ranked = index.search(built, depth, mode, among=mask)
+    context.trace.record_memories("retrieval", ranked)
+    if reranking is not None:
+        ranked = (await reranking.rerank(query, ranked, lambda memory: memory.text))[:k]
+        context.trace.record_memories("reranking", ranked)
+    return ranked
 
 
 async def build_query(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pydantic import BaseModel, Field
@@ -14,9 +15,8 @@ from theanine.llm.prompt import PromptTemplate, load_prompt
 from theanine.methods.base import Context, Reply, ReplyPrompt
 from theanine.methods.shared.chat_prompt import REPLY_TOKENS, RESPOND_CHAT, chat_messages
 from theanine.methods.shared.provenance import dialogue_sessions, source_sessions
-from theanine.text.attribution import memory_text
+from theanine.text.attribution import attribute_quote, memory_text, without_attribution
 from theanine.text.formatting import (
-    format_day,
     format_dialogue,
     format_recollection,
     format_speaker,
@@ -29,11 +29,13 @@ from theanine.types import (
     Memory,
     Part,
     Recollection,
+    Relation,
     Utterance,
 )
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
+    from theanine.retrieval.log_index import LogIndex
 
 C = TypeVar("C")
 T = TypeVar("T")
@@ -73,17 +75,23 @@ async def reply(
     *,
     prompt: ReplyPrompt = "chat",
     rationale: bool = False,
+    index: LogIndex | None = None,
 ) -> Reply:
     """Reply as ``speaker`` from the dialogue and the recollection.
 
     ``prompt`` is the form of the prompt if the call asks for none (``context.replying``).
+    ``index`` has the links of a method that recalls from the log.
     ``rationale`` makes the model reason first which memories apply and how, over a transcript.
     Raises ModelError when the model fails, and SettingsError for options that only a chat can
     follow.
     """
     chat = context.chat
     if chat is None:
-        return local_respond(dialogue, recollection)
+        own = [part for part in recollection.parts if part.scope in (None, context.scope)]
+        told = {memory.id for part in own for memory in part.memories}
+        links = (index or context.index).relations(told)
+        changes = [pair for pair, relation in links.items() if relation is Relation.CHANGED]
+        return local_respond(dialogue, recollection, changes, context.index.corrected)
     shown = source_sessions(recollection.memories, context.index)
     if rationale or (context.replying.prompt or prompt) == "transcript":
         forbid_chat_options(context, "a reply with its rationale" if rationale else "a transcript")
@@ -92,7 +100,7 @@ async def reply(
         )
     pieces = chat.converse(
         RESPOND_CHAT,
-        chat_messages(dialogue, recollection, speaker, context.scope.user, context.replying),
+        chat_messages(dialogue, recollection, speaker, context.replying),
         context.replying.request,
         stream=context.replying.stream,
         source_sessions=_quoted_sessions(dialogue, recollection, shown),
@@ -209,31 +217,81 @@ def _quoted_sessions(
     }
 
 
-def local_respond(dialogue: Sequence[Utterance], recollection: Recollection) -> Reply:
-    """Quote the best-scored memory with its date and source, and say that there is no model."""
+def local_respond(
+    dialogue: Sequence[Utterance],
+    recollection: Recollection,
+    changes: Iterable[tuple[int, int]] = (),
+    corrected: Mapping[int, int | None] = MappingProxyType({}),
+) -> Reply:
+    """Quote the best-scored memory with its date and source, and say that there is no model.
+
+    What it has changed to since then, by ``changes`` from older to newer memories, is quoted too;
+    of a memory in ``corrected``, only what replaces it.
+    """
     if not recollection:
         return Reply(text=f"{NOTHING} {NO_MODEL_NOTICE}", recollection=recollection)
     question = content_words(dialogue[-1].full_text) if dialogue else frozenset[str]()
     part = max(recollection.parts, key=lambda part: part.score)
     statements = [memory for memory in part.memories if memory.kind == STATEMENT]
+    remembered = {
+        memory.id: (memory, each)
+        for each in recollection.parts
+        if each.scope == part.scope
+        for memory in each.memories
+    }
+    newer = dict(sorted(changes, reverse=True))  # of several the first, which leads to others
+    newer |= {old: new for old, new in corrected.items() if new is not None}
     # An excerpt of the log: a turn of it may answer of which nothing was remembered.
     quotes_turns = part.relevance is not None and not part.timeline
     if statements and not quotes_turns:
         retrieved = part.timeline.retrieved if part.timeline else statements[0].id
-        best = max(
+        best = max(  # the newest of those that say as much
             statements,
-            key=lambda m: (containment(question, content_words(m.text)), m.id == retrieved),
+            key=lambda m: (
+                containment(question, content_words(m.text)),
+                m.id == retrieved,
+                m.order,
+            ),
         )
-        quote = _with_source(best, part)
+        quote = _with_changes(_with_source(best, part), best, remembered, newer, corrected)
     elif part.source_turns:
         turn = max(
             part.source_turns,
-            key=lambda turn: containment(question, content_words(turn.full_text)),
+            key=lambda turn: (
+                containment(question, content_words(turn.full_text)),
+                turn.at,
+                turn.id,
+            ),
         )
-        quote = f"{format_day(turn.at, turn.dated)}{turn.speaker}: “{turn.full_text.strip()}”"
+        quote = attribute_quote(turn, turn.full_text)
+        supported = (memory for memory in statements if turn.id in memory.source_turns)
+        if told := next(supported, None):
+            quote = _with_changes(quote, told, remembered, newer, corrected)
     else:
         quote = part.text
     return Reply(text=f"I remember: {quote}\n{NO_MODEL_NOTICE}", recollection=recollection)
+
+
+def _with_changes(
+    quote: str,
+    memory: Memory,
+    remembered: Mapping[int, tuple[Memory, Part]],
+    newer: Mapping[int, int],
+    corrected: Collection[int],
+) -> str:
+    """Return the quote of a memory with what it became, as far as that was recalled."""
+    since: Memory | None = None
+    current = memory
+    while (following := remembered.get(newer.get(current.id, 0))) is not None:
+        if current.id not in corrected:
+            since = following[0]
+        current = following[0]
+    if current is memory:
+        return quote
+    if since is None:
+        return _with_source(*remembered[current.id])
+    when = f"since {format_date(since.at)}" if since.dated else "since then"
+    return f"{quote}; {when}: {without_attribution(memory_text(current))}"
 
 
 def _with_source(memory: Memory, part: Part) -> str:
@@ -241,6 +299,7 @@ def _with_source(memory: Memory, part: Part) -> str:
         return memory_text(memory)  # already quotes the speaker with the date
     source = next((turn for turn in part.source_turns if turn.id in memory.source_turns), None)
     date = format_date(memory.at) if memory.dated else ""
-    quote = f"{source.speaker}: “{source.full_text.strip()}”" if source else ""
+    told = source.full_text.strip() if source else ""
+    quote = f"{source.speaker}: “{told}”" if source and told != memory.text else ""
     note = ", ".join(filter(None, (date, quote)))
     return f"{memory.text} ({note})" if note else memory.text

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from theanine.graph import Graph
-from theanine.retrieval.candidates import RankedCandidate
+from theanine.retrieval.candidates import CandidateIndex, RankedCandidate
 from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.scope_index import ScopeIndex
-from theanine.types import Link, Relation, Turn
+from theanine.types import Relation
 
 CHANGES = 3
 """Best candidates that bring in what they changed from and into."""
@@ -23,32 +22,28 @@ ECHOED = 60
 """Best candidates among which the user's own words are looked for."""
 
 
-async def without_echoes(ranked: Sequence[RankedCandidate], log: LogIndex) -> list[RankedCandidate]:
+def without_echoes(
+    ranked: Sequence[RankedCandidate], candidates: CandidateIndex
+) -> list[RankedCandidate]:
     """Put the user's own words before what the assistant made of them later; return all others.
 
     A passage of the assistant that tells nothing else is left out.
     """
-    is_echo = log.candidates.is_by_assistant
-    echoes = {found.position for found in ranked[:ECHOES] if is_echo(found.position)}
+    echoes = [found for found in ranked[:ECHOES] if candidates.by_assistant[found.position]]
     if not echoes:
         return list(ranked)
-    turns = [
-        (candidate, candidate.owner, found)
-        for candidate, found in zip(await log.load(ranked[:ECHOED]), ranked, strict=False)
-        if isinstance(candidate.owner, Turn)
-    ]
-    own = [entry for entry in turns if entry[1].role == "user"]
+    own = [found for found in ranked[:ECHOED] if candidates.by_user[found.position]]
+    contents = list(candidates.contents([found.position for found in own]))
     best = {found.position: found for found in ranked}
-    for echo, turn, found in turns:
-        if found.position not in echoes:
-            continue
-        for original, said, said_found in own:
-            content = original.content
-            if said.id > turn.id or content.asks or not echo.content.tells(content):
+    for found, echo in zip(
+        echoes, candidates.contents([found.position for found in echoes]), strict=True
+    ):
+        for said, content in zip(own, contents, strict=True):
+            if said.turn > found.turn or content.asks or not echo.tells(content):
                 continue
-            raised = max(best[said_found.position].score, found.score + ECHO_COST)
-            best[said_found.position] = replace(said_found, score=raised)
-            if content.tells(echo.content):
+            raised = max(best[said.position].score, found.score + ECHO_COST)
+            best[said.position] = replace(said, score=raised)
+            if content.tells(echo):
                 best.pop(found.position, None)
     return sorted(best.values(), key=lambda found: -found.score)
 
@@ -61,20 +56,20 @@ async def with_changes(
     What a change joins belongs together, with the same relevance. Other links only join what is
     found anyway: raising what they lead to cost evidence on every data set.
     """
+    supported = bounds.memories_of_turns([found.turn for found in ranked[:CHANGES]])
     changed = [
         (memory, found)
         for found in ranked[:CHANGES]
-        for own in (bounds.memories_of_turn(found.turn) if found.turn else [found.memory])
-        for memory, link in linked_memories(own, bounds.graph)
-        if link.relation is Relation.CHANGED
+        for own in (supported[found.turn] if found.turn else [found.memory])
+        for memory, relation in bounds.neighbors(own)
+        if relation is Relation.CHANGED
     ]
     if not changed:
         return list(ranked)
     best = {found.position: found for found in ranked}
-    memories = {memory.id: memory for memory in await log.memories(m for m, _ in changed)}
     for memory, found in changed:
         raised = found.score - CHANGE_COST
-        for linked in await log.saying(memories[memory]):
+        for linked in await log.saying(memory):
             linked = best.get(linked.position) or replace(linked, score=raised)
             best[linked.position] = replace(
                 linked,
@@ -82,11 +77,3 @@ async def with_changes(
                 relevance=max(linked.relevance, found.relevance),
             )
     return sorted(best.values(), key=lambda found: -found.score)
-
-
-def linked_memories(memory: int, graph: Graph) -> Iterator[tuple[int, Link]]:
-    """Yield the memories that one is linked with, and the links."""
-    for older in graph.older.get(memory, ()):
-        yield older, graph.links[older, memory]
-    for newer in graph.newer.get(memory, ()):
-        yield newer, graph.links[memory, newer]

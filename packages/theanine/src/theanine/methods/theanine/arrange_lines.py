@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from types import MappingProxyType
 
-from theanine.graph import Graph
-from theanine.methods.theanine.adjust_ranking import linked_memories
+from theanine.graph import Pair
 from theanine.methods.theanine.recall_lines import Line, heading_tokens, line_order, line_tokens
 from theanine.methods.theanine.relation_notes import RELATION_NOTES
 from theanine.tokenizer import count_tokens
 from theanine.types import Relation
+
+WEAK = 0.1
+"""Share of the best line's relevance below which a line gives way to a change of that one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,78 +24,123 @@ class LineGroup:
 
     Attributes:
         lines: all that was selected of some days of sessions.
-        path: those of them that are linked, by memory, oldest first; empty if none is.
+        path: the best timeline among them, by memory, oldest first; empty without any.
+        sequels: for a line of a timeline, the next one and what it says of their relation.
     """
 
     lines: Sequence[Line]
     path: Mapping[int, Line]
+    sequels: dict[Line, tuple[Line, str]]
+
+    @property
+    def added_tokens(self) -> int:
+        """The tokens of the headings and relations."""
+        moved = {line for line, _ in self.sequels.values()}
+        headings = {(line.owner.session, line.day) for line in self.lines if line not in moved}
+        notes = sum(_note_tokens(note) for _, note in self.sequels.values())
+        return notes + sum(heading_tokens(day) for _, day in headings)
+
+    def __str__(self) -> str:
+        """The text: each line but a sequel under its day, and sequels after what they follow."""
+        moved = {line for line, _ in self.sequels.values()}
+        result: list[str] = []
+        day = ""
+        for line in self.lines:
+            if line in moved:
+                continue
+            if line.day != day:
+                result.append(f"-- {line.day}")
+                day = line.day
+            result.append(line.text)
+            last = line
+            while last in self.sequels:
+                last, note = self.sequels[last]
+                result.append(note + last.text)
+        return "\n".join(result)
 
 
-def arrange_lines(lines: Sequence[Line], graph: Graph, budget: int | None) -> list[LineGroup]:
-    """Return the lines by part, within the budget.
+Relations = Mapping[Pair, Relation | None]
+"""The relations of memories to each other, by older and newer memory, ascending."""
+
+
+def arrange_lines(
+    lines: Sequence[Line], relations: Relations, budget: int | None
+) -> list[LineGroup]:
+    """Return the lines by part, within the budget; ``relations`` are those of their memories.
 
     The lines of one session and day stay together under one heading; what is linked joins them.
     Headings and relations can exceed the budget: then timelines without a change are given up, the
-    lowest scores first, and only then lines.
+    lowest scores first, then others but what the best line changed from or to, which takes the
+    place of weak lines, and only then lines.
     """
     kept = sorted(lines, key=lambda line: -line.score)
     tokens = {line: line_tokens(line) for line in kept}
-    paths = _paths(kept, graph)
-    paths.sort(key=lambda path: Relation.CHANGED not in path_relations(path, graph).values())
+    paths = _paths(kept, relations)
+    paths.sort(key=lambda path: Relation.CHANGED not in _path_relations(path, relations))
     while True:
         days: dict[tuple[int, str], list[Line]] = {}
         for line in sorted(kept, key=line_order):
             days.setdefault((line.owner.session, line.day), []).append(line)
-        excess = sum(tokens[line] for line in kept)
-        excess += sum(heading_tokens(day) for _, day in days)
         groups: list[LineGroup] = []
+        group_of: dict[Line, int] = {}
         for path in paths:
+            sequels = _find_sequels(path, relations)
             keys = dict.fromkeys((line.owner.session, line.day) for line in path.values())
-            if days.keys() >= keys.keys():  # else a better timeline has taken one of its days
+            if days.keys() >= keys.keys():
                 joined = [line for key in keys for line in days.pop(key)]
-                groups.append(LineGroup(sorted(joined, key=line_order), path))
-                excess += sum(map(_relation_tokens, path_relations(path, graph).values()))
-        groups += [LineGroup(group, {}) for group in days.values()]
-        if budget is None or excess <= budget:
+                group_of |= dict.fromkeys(joined, len(groups))
+                groups.append(LineGroup(sorted(joined, key=line_order), path, sequels))
+                continue
+            for line, sequel in sequels.items():  # a better timeline has taken one of its days
+                number = group_of.get(line)
+                if number is not None and number == group_of.get(sequel[0]):
+                    groups[number].sequels[line] = sequel
+        groups += [LineGroup(group, {}, {}) for group in days.values()]
+        total = sum(tokens[line] for line in kept) + sum(group.added_tokens for group in groups)
+        if budget is None or total <= budget:
             return groups
-        if paths:
+        if len(paths) > 1 or (paths and not _is_worth_a_line(paths[0], relations, kept)):
             paths.pop()
         else:
             kept.pop()
 
 
-@lru_cache(maxsize=len(Relation) + 1)
-def _relation_tokens(relation: Relation | None) -> int:
-    return count_tokens(_note(relation))
+def _is_worth_a_line(
+    path: Mapping[int, Line], relations: Relations, ranked: Sequence[Line]
+) -> bool:
+    """Whether a path tells what the best line changed from or to, and the worst line is weak."""
+    best, worst = ranked[0], ranked[-1]
+    is_change = Relation.CHANGED in _path_relations(path, relations) and best in path.values()
+    return is_change and worst.relevance < WEAK * best.relevance and worst not in path.values()
 
 
-def _note(relation: Relation | None) -> str:
-    """Return what a line says of its relation to the one before it; empty for some."""
-    words = RELATION_NOTES.get(relation) if relation else None
-    return f"({words}) " if words else ""
+@lru_cache(maxsize=10_000)
+def _note_tokens(note: str) -> int:
+    return count_tokens(note)
 
 
-def _paths(lines: Sequence[Line], graph: Graph) -> list[dict[int, Line]]:
+def _paths(lines: Sequence[Line], relations: Relations) -> list[dict[int, Line]]:
     """Return paths of linked memories with their lines, oldest first; no line is in two paths.
 
     Paths start at the best line and grow to both sides, each time by the best linked line.
     """
     by_memory = {memory.id: line for line in lines for memory in line.memories}
+    older_of, newer_of = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    for (older, newer), relation in relations.items():
+        if relation is not Relation.SAME_TOPIC:
+            older_of[newer].append(older)
+            newer_of[older].append(newer)
     free = set(lines)
     paths: list[dict[int, Line]] = []
     for line in sorted(lines, key=lambda line: -line.score):
         for memory in line.memories if line in free else ():
             path = [memory.id]
             taken = {line}
-            for end in (0, -1):
-                while linked := [
-                    other
-                    for other, link in linked_memories(path[end], graph)
-                    if (link.older == other) is (end == 0)
-                    and link.relation is not Relation.SAME_TOPIC
-                    and by_memory.get(other) in free - taken
+            for end, linked in ((0, older_of), (-1, newer_of)):
+                while others := [
+                    other for other in linked[path[end]] if by_memory[other] in free - taken
                 ]:
-                    best = max(linked, key=lambda other: by_memory[other].score)
+                    best = max(others, key=lambda other: by_memory[other].score)
                     path.insert(len(path) if end else 0, best)
                     taken.add(by_memory[best])
             if len(path) > 1:
@@ -103,20 +150,24 @@ def _paths(lines: Sequence[Line], graph: Graph) -> list[dict[int, Line]]:
     return paths
 
 
-def path_relations(path: Mapping[int, Line], graph: Graph) -> dict[Line, Relation | None]:
-    """Return the relation of each line of a path to the one before it, but for the first."""
-    return {path[newer]: graph.links[older, newer].relation for older, newer in pairwise(path)}
+def _path_relations(path: Mapping[int, Line], relations: Relations) -> list[Relation | None]:
+    """Return the relation of each memory of a path to the one before it, but for the first."""
+    return [relations[pair] for pair in pairwise(path)]
 
 
-def format_lines(
-    lines: Sequence[Line], relations: Mapping[Line, Relation | None] = MappingProxyType({})
-) -> str:
-    """Return lines in their order; each change of day adds a heading."""
-    result: list[str] = []
-    day = ""
-    for line in lines:
-        if line.day != day:
-            result.append(f"-- {line.day}")
+def _find_sequels(path: Mapping[int, Line], relations: Relations) -> dict[Line, tuple[Line, str]]:
+    """Return the sequels in a path, with their relations, days and years as far as they differ.
+
+    A line whose relation has no words is none.
+    """
+    sequels: dict[Line, tuple[Line, str]] = {}
+    for older, newer in pairwise(path):
+        relation, line = relations[older, newer], path[newer]
+        if words := RELATION_NOTES.get(relation) if relation else None:
             day = line.day
-        result.append(_note(relations.get(line)) + line.text)
-    return "\n".join(result)
+            if day == path[older].day or not line.owner.dated:
+                day = ""
+            elif line.owner.at.year == path[older].owner.at.year:
+                day = day.removesuffix(f" {line.owner.at.year}")
+            sequels[path[older]] = line, f"({day}{': ' * bool(day)}{words}) "
+    return sequels

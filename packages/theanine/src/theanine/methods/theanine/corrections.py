@@ -30,7 +30,7 @@ async def find_corrected(index: ScopeIndex, log: LogIndex) -> Corrected:
         latest = successors[old]
         while latest is not None and latest in successors:
             latest = successors[latest]
-        for candidate in await log.saying(memories[old]):
+        for candidate in await log.saying(old):
             corrected[candidate.position] = None if latest is None else memories.get(latest)
     return corrected
 
@@ -51,7 +51,7 @@ async def add_corrections(
         correction = corrected[found.position]
         if correction is None or not bounds.includes(correction.id):
             continue
-        for own in await log.saying(correction):
+        for own in await log.saying(correction.id):
             own = best.get(own.position, own)
             best[own.position] = replace(
                 own,

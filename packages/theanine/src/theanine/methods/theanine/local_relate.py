@@ -6,6 +6,7 @@ Statements that say the same are never related as cause and effect.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -92,6 +93,12 @@ def local_relate(pairs: Sequence[Pair], *, short: bool = False) -> list[Judgemen
                 relation=relation, explanation=f"{why} ({chance:.0%})", chance=chance
             )
     return judgements
+
+
+def read_chance(explanation: str) -> float | None:
+    """Return the chance that an explanation of a link tells; None if it tells none."""
+    found = re.search(r"\((\d{1,3})%\)$", explanation)
+    return int(found[1]) / 100 if found else None
 
 
 def _days(pair: Pair) -> float | None:

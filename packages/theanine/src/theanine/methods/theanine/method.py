@@ -201,6 +201,7 @@ class Theanine(MethodBase[TheanineConfig]):
         context: Context,
     ) -> Reply:
         """Phase III: reply from the dialogue and the refined timelines."""
+        quotes_log = self.recalls_from_log and context.chat is None
         return await reply(
             dialogue,
             recollection,
@@ -208,6 +209,7 @@ class Theanine(MethodBase[TheanineConfig]):
             context,
             prompt=self.reply_prompt,
             rationale=self.config.rationale,
+            index=await context.index.log(context.embedder) if quotes_log else None,
         )
 
 
@@ -255,7 +257,7 @@ def _split(timelines: Sequence[Timeline], context: Context) -> list[Timeline]:
 
 
 def longest_timelines(context: Context, memory: int | None = None) -> list[Timeline]:
-    """Return the longest timeline to each end of the graph, or of one memory's component."""
+    """Return the longest timelines of the graph or of one memory's component, with all of it."""
     index = context.index
     nodes = [m.id for m in index.memories] if memory is None else index.graph.members(memory)
     paths = longest_paths(index.graph, index.order, nodes)

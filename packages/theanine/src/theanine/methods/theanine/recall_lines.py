@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 from itertools import pairwise
-from math import inf
+from math import inf, isnan
 from types import MappingProxyType
 
-from theanine.retrieval.candidates import Candidate, Content, RankedCandidate
+import numpy as np
+
+from theanine.retrieval.candidates import Candidate, RankedCandidate
+from theanine.retrieval.contents import Content
 from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.text.formatting import day_label, format_speaker, one_line
@@ -20,8 +23,6 @@ from theanine.types import Memory, Turn
 
 MAX_MISFITS = 20
 """Candidates that may fail to fit the budget before the search for smaller ones ends."""
-LOADED = 48
-"""Candidates that are read from the store at once."""
 MIN_LINE_TOKENS = 5
 """Below this remaining budget no further line fits."""
 CUT = "…"
@@ -36,20 +37,24 @@ class Line:
     Attributes:
         owner: the turn or the memory.
         passages: the selected candidates of that owner.
+        content: what the first of them says.
+        tokens: those of that passage.
         score, relevance: the highest of a passage.
         repetitions: other turns that say the same.
-        note: what to add to the words: that they were corrected.
         memories: the memories that the line stands for.
+        note: what to add to the words: that they were corrected.
     """
 
     owner: Turn | Memory
     day: str
-    passages: list[Candidate] = field(default_factory=list[Candidate])
-    score: float = -inf
-    relevance: float = 0.0
-    repetitions: list[Turn] = field(default_factory=list[Turn])
-    memories: list[Memory] = field(default_factory=list[Memory])
-    note: str = ""
+    passages: list[Candidate]
+    content: Content
+    tokens: int
+    score: float
+    relevance: float
+    repetitions: list[Turn]
+    memories: list[Memory]
+    note: str
 
     @property
     def text(self) -> str:
@@ -77,28 +82,33 @@ class Line:
         return f"{format_speaker(self.owner.speaker)}: {' '.join(pieces)}"
 
 
-class _Told:
-    """The selected passages by each of their words, of which a repetition has no others."""
+@dataclass(slots=True, eq=False)
+class _Choice:
+    """A line that was selected by its numbers in the index, before its text is read.
 
-    def __init__(self) -> None:
-        self._by_word: defaultdict[str, list[tuple[Content, Line]]] = defaultdict(list)
+    Attributes:
+        tokens: tokens of the first candidate.
+        found: the candidates, best first.
+        repetitions: numbers of the turns that say the same.
+    """
 
-    def add(self, content: Content, line: Line) -> None:
-        for word in content.words or ("",):
-            self._by_word[word].append((content, line))
+    day: str
+    content: Content
+    tokens: int
+    found: list[RankedCandidate] = field(default_factory=list[RankedCandidate])
+    repetitions: list[int] = field(default_factory=list[int])
+    note: str = ""
 
-    def find_repeated(self, content: Content, line: Line) -> Line | None:
-        """Return another line that a passage only repeats, if there is one."""
-        same_word = self._by_word.get(content.words[0] if content.words else "", ())
-        return next(
-            (other for told, other in same_word if other is not line and content.repeats(told)),
-            None,
-        )
+    @property
+    def owner(self) -> tuple[int, int]:
+        """The numbers of its turn and memory; one of them is 0."""
+        return self.found[0].turn, self.found[0].memory
 
 
 async def select_lines(
     ranked: Sequence[RankedCandidate],
     log: LogIndex,
+    bounds: LogIndex | ScopeIndex,
     budget: int | None,
     notes: Mapping[int, str] = MappingProxyType({}),
     shown: Collection[int] = (),
@@ -107,52 +117,125 @@ async def select_lines(
 
     ``notes`` are added to the lines of candidates, by their position. A statement whose sources are
     selected is skipped, and so is what repeats a selected line: that line says how often. So are
-    the turns ``shown``, and statements of them.
+    the turns ``shown``, and statements of them. Memories outside ``bounds`` are left out of lines.
     """
-    lines: dict[Turn | Memory, Line] = {}
-    told = _Told()
+    choices = _choose(ranked, log, budget, notes, shown)
+    of_turns = bounds.memories_of_turns([choice.owner[0] for choice in choices])
+    supported = {
+        choice.owner: [choice.owner[1]] if choice.owner[1] else of_turns[choice.owner[0]]
+        for choice in choices
+    }
+    turns, memories = await log.read(
+        [turn for choice in choices for turn in (choice.owner[0], *choice.repetitions) if turn],
+        [memory for of_choice in supported.values() for memory in of_choice],
+    )
+    spans = log.candidates.spans([found.position for choice in choices for found in choice.found])
+    lines: list[Line] = []
+    for choice in choices:
+        turn, memory = choice.owner
+        owner = turns.get(turn) if turn else memories.get(memory)
+        if owner is None:  # erased since the index was read
+            continue
+        line = Line(
+            owner=owner,
+            day=choice.day,
+            passages=[Candidate(owner, spans[found.position]) for found in choice.found],
+            content=choice.content,
+            tokens=choice.tokens,
+            score=max(found.score for found in choice.found),
+            relevance=max(found.relevance for found in choice.found),
+            repetitions=[turns[turn] for turn in choice.repetitions if turn in turns],
+            memories=[memories[each] for each in supported[choice.owner] if each in memories],
+            note=choice.note,
+        )
+        lines.append(line)
+    return _fold(lines)
+
+
+def _choose(
+    ranked: Sequence[RankedCandidate],
+    log: LogIndex,
+    budget: int | None,
+    notes: Mapping[int, str],
+    shown: Collection[int],
+) -> list[_Choice]:
+    """Select candidates by what the index has of them, without reading their words."""
+    candidates = log.candidates
+    at = np.array([found.position for found in ranked], np.int64)
+    columns = (candidates.tokens, candidates.sessions, candidates.days)
+    choices: dict[tuple[int, int], _Choice] = {}
+    same_kind: defaultdict[int, list[tuple[Content, frozenset[int], _Choice]]] = defaultdict(list)
     days: set[tuple[int, str]] = set()
     quoted = set(shown)
     remaining = budget if budget is not None else inf
     misfits = 0
-    loaded: list[Candidate] = []
-    for place, found in enumerate(ranked):
+    for found, content, tokens, session, ordinal in zip(
+        ranked,
+        candidates.contents(at),
+        *(column[at].tolist() for column in columns),
+        strict=True,
+    ):
         if remaining < MIN_LINE_TOKENS or misfits == MAX_MISFITS:
             break
-        if place == len(loaded):
-            loaded += await log.load(ranked[place : place + LOADED])
-        candidate = loaded[place]
-        owner = candidate.owner
-        sources = owner.source_turns if isinstance(owner, Memory) else ()
-        if (sources and quoted.issuperset(sources)) or (not sources and found.turn in shown):
+        if _is_quoted(found, log, quoted) if found.memory else found.turn in shown:
             continue
-        line = lines.get(owner) or Line(owner, day_label(owner.at, owner.dated))
-        content = candidate.content
         note = notes.get(found.position, "")
-        repeated = None if note else told.find_repeated(content, line)
-        if isinstance(owner, Turn) and repeated:
-            if owner not in repeated.repetitions:
-                repeated.repetitions.append(owner)
+        choice = choices.get((found.turn, found.memory))
+        repeated = (
+            None
+            if note or found.memory
+            else _find_repeated(content, choice, same_kind[content.kind])
+        )
+        if repeated:
+            if found.turn not in repeated.repetitions:
+                repeated.repetitions.append(found.turn)
             continue
-        day = (owner.session, line.day)
-        cost = candidate.tokens + (_CUT_TOKENS if line.passages else 0)
+        day = _format_day(None if isnan(ordinal) else int(ordinal))
+        cost = tokens + (_CUT_TOKENS if choice else 0)
         cost += count_tokens(note) if note else 0
-        if day not in days:
-            cost += heading_tokens(line.day)
+        if (session, day) not in days:
+            cost += heading_tokens(day)
         if cost > remaining:
             misfits += 1
             continue
         remaining -= cost
-        days.add(day)
-        line.passages.append(candidate)
-        line.note = note or line.note
-        line.score = max(line.score, found.score)
-        line.relevance = max(line.relevance, found.relevance)
-        lines[owner] = line
-        told.add(content, line)
-        if isinstance(owner, Turn):
-            quoted.add(owner.id)
-    return _fold(lines.values())
+        days.add((session, day))
+        if choice is None:
+            choice = choices[found.turn, found.memory] = _Choice(day, content, tokens)
+        choice.found.append(found)
+        choice.note = note or choice.note
+        same_kind[content.kind].append((content, frozenset(content.words), choice))
+        if found.turn:
+            quoted.add(found.turn)
+    return list(choices.values())
+
+
+def _is_quoted(statement: RankedCandidate, log: LogIndex, quoted: Collection[int]) -> bool:
+    """Whether all turns that support a statement are quoted; False without any."""
+    sources = log.source_turns(statement.memory)
+    return bool(sources) and all(source in quoted for source in sources)
+
+
+def _find_repeated(
+    content: Content,
+    choice: _Choice | None,
+    told: Iterable[tuple[Content, frozenset[int], _Choice]],
+) -> _Choice | None:
+    """Return another choice that a passage only repeats, if there is one.
+
+    ``told`` has each other passage of its kind with its words as a set, which few contain.
+    """
+    words = content.words
+    for earlier, earlier_words, other in told:
+        if earlier_words.issuperset(words) and other is not choice and content.repeats(earlier):
+            return other
+    return None
+
+
+@lru_cache(maxsize=10_000)
+def _format_day(ordinal: int | None) -> str:
+    """Return the heading of a day, given as an ordinal; None for an unknown one."""
+    return day_label(date.fromordinal(ordinal or 1), ordinal is not None)
 
 
 def _fold(lines: Iterable[Line]) -> list[Line]:
@@ -167,12 +250,8 @@ def _fold(lines: Iterable[Line]) -> list[Line]:
         if isinstance(owner, Memory) or line.note or not owner.text.strip():
             result.append(line)
             continue
-        whole = line.passages[0]  # it has read its content already, and keeps it for later recalls
-        same = by_words[
-            whole.content
-            if whole.is_whole and not owner.attachment
-            else Content.read(owner.speaker, owner.text)
-        ]
+        is_all = line.passages[0].is_whole and not owner.attachment
+        same = by_words[line.content if is_all else Content.read(line.content.speaker, owner.text)]
         for place in same:
             other = result[place]
             if isinstance(other.owner, Turn) and _may_fold(owner, other.owner):
@@ -205,25 +284,11 @@ def _folded(line: Line, other: Line) -> Line:
     return kept
 
 
-async def add_memories(lines: Sequence[Line], log: LogIndex, bounds: LogIndex | ScopeIndex) -> None:
-    """Add the memories that the lines stand for."""
-    numbers = {
-        line: [line.owner.id]
-        if isinstance(line.owner, Memory)
-        else bounds.memories_of_turn(line.owner.id)
-        for line in lines
-    }
-    wanted = (number for of_line in numbers.values() for number in of_line)
-    memories = {memory.id: memory for memory in await log.memories(wanted)}
-    for line, of_line in numbers.items():
-        line.memories = [memories[number] for number in of_line]
-
-
 def line_tokens(line: Line) -> int:
     """Return the tokens of a line after a line break."""
     whole = len(line.passages) == 1 and not line.repetitions and not line.note
     if whole and line.passages[0].is_whole:
-        return line.passages[0].tokens
+        return line.tokens
     return count_tokens(f"\n{line.text}")
 
 

@@ -113,19 +113,43 @@ def _without_replacement(count: int, rng: Random) -> Iterator[int]:
 def longest_paths(graph: Graph, order: Order, memories: list[int]) -> list[Path]:
     """Return the longest path to each memory without a newer one, longest first.
 
-    Memories without links are left out. For display; recall samples paths instead.
+    What none of these paths has comes after them, each with its longest path. Memories without
+    links are left out. For display; recall samples paths instead.
+    """
+    nodes = sorted(memories, key=order)
+    before = _longest(nodes, graph.older)
+    ends = [n for n in nodes if not graph.newer.get(n) and before[n][0] > 1]
+    ends.sort(key=lambda n: (-before[n][0], n))
+    paths = [tuple(reversed([*_follow(end, before)])) for end in ends]
+    shown = {node for path in paths for node in path}
+    if others := [n for n in nodes if n not in shown and graph.newer.get(n)]:
+        after = _longest(nodes[::-1], graph.newer)
+        others.sort(key=lambda n: (-before[n][0] - after[n][0], n))
+        for node in others:
+            if node not in shown:
+                older = list(_follow(node, before))[:0:-1]
+                paths.append((*older, *_follow(node, after)))
+                shown.update(paths[-1])
+    return paths
+
+
+def _longest(
+    nodes: Sequence[int], edges: Mapping[int, Sequence[int]]
+) -> dict[int, tuple[int, int | None]]:
+    """Return the length of the longest path from each node along edges, and its next node.
+
+    The nodes that edges lead to come first in ``nodes``; others are left out.
     """
     best: dict[int, tuple[int, int | None]] = {}
-    for node in sorted(memories, key=order):
-        older = [(best[a][0], a) for a in graph.older.get(node, ()) if a in best]
-        length, before = max(older, default=(0, None), key=lambda pair: pair[0])
-        best[node] = (length + 1, before)
-    ends = [n for n in best if not graph.newer.get(n) and best[n][0] > 1]
-    paths: list[Path] = []
-    for end in sorted(ends, key=lambda n: (-best[n][0], n)):
-        path, node = list[int](), end
-        while node is not None:
-            path.append(node)
-            node = best[node][1]
-        paths.append(tuple(reversed(path)))
-    return paths
+    for node in nodes:
+        known = [(best[to][0], to) for to in edges.get(node, ()) if to in best]
+        length, following = max(known, default=(0, None), key=lambda pair: pair[0])
+        best[node] = (length + 1, following)
+    return best
+
+
+def _follow(node: int | None, best: Mapping[int, tuple[int, int | None]]) -> Iterator[int]:
+    """Yield the nodes of the longest path from a node."""
+    while node is not None:
+        yield node
+        node = best[node][1]
