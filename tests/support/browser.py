@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
 needs_browser = pytest.mark.skipif(
     not CHROMIUM.exists(), reason=f"there is no Chromium at {CHROMIUM}"
 )
+LIMIT = 60_000
+"""Milliseconds that an act or an expectation may take: a machine of a CI can be busy."""
+expect.set_options(timeout=LIMIT)
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",

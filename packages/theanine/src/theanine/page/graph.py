@@ -1,0 +1,139 @@
+"""The graph that the page draws: a user's memories, their links and marks, and topics."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from theanine.page.topics import Topic, find_topics
+from theanine.text.attribution import without_attribution
+from theanine.types import Link, Mark, MarkKind, Memory, Relation, Session
+
+_WITHOUT_QUOTES = str.maketrans("", "", "“”")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryNode:
+    """A memory as the graph shows it; details are loaded when it is opened.
+
+    Attributes:
+        words: its text; of a quote, the quoted words alone.
+        at, dated, session, kind, speakers, method, made_by: as of :class:`theanine.Memory`.
+        pinned: whether it is in every recollection.
+    """
+
+    id: int
+    words: str
+    at: datetime
+    dated: bool
+    session: int
+    kind: str
+    speakers: tuple[str, ...]
+    method: str
+    made_by: str
+    pinned: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkEdge:
+    """A link without its explanation."""
+
+    older: int
+    newer: int
+    relation: Relation | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEnd:
+    """When and why a memory is no longer in effect.
+
+    Attributes:
+        memory: its id.
+        kind: see :data:`theanine.types.MarkKind`.
+        by: id of the memory that replaced it, or None.
+        at: when the session began whose remembering marked it.
+    """
+
+    memory: int
+    kind: MarkKind
+    by: int | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryGraph:
+    """All memories of a user, their links, their ends and their topics.
+
+    Attributes:
+        memories: in the order of ids.
+        links: those between them.
+        ends: those that are no longer in effect.
+        topics: each memory is in one; the topic with the newest memory first.
+        methods: the methods that have remembered something, and how many memories; if known.
+    """
+
+    memories: tuple[MemoryNode, ...]
+    links: tuple[LinkEdge, ...]
+    ends: tuple[MemoryEnd, ...]
+    topics: tuple[Topic, ...]
+    methods: Mapping[str, int]
+
+
+def build_graph(
+    memories: Sequence[Memory],
+    links: Sequence[Link],
+    marks: Sequence[Mark],
+    sessions: Mapping[int, Session],
+    pinned: Collection[int] = (),
+    methods: Mapping[str, int] | None = None,
+) -> MemoryGraph:
+    """Return the graph of memories.
+
+    Args:
+        memories: all that are drawn.
+        links: links; those to other memories are left out.
+        marks: the marks of memories that are not in effect; those of others are left out.
+        sessions: the sessions of the marks, by id.
+        pinned: ids of the memories that are pinned.
+        methods: the methods that have remembered something, and how many memories.
+    """
+    ids = {memory.id for memory in memories}
+    links = [link for link in links if link.older in ids and link.newer in ids]
+    return MemoryGraph(
+        memories=tuple(
+            MemoryNode(
+                id=memory.id,
+                words=_words(memory.text),
+                at=memory.at,
+                dated=memory.dated,
+                session=memory.session,
+                kind=memory.kind,
+                speakers=memory.speakers,
+                method=memory.method,
+                made_by=memory.made_by,
+                pinned=memory.id in pinned,
+            )
+            for memory in sorted(memories, key=lambda memory: memory.id)
+        ),
+        links=tuple(
+            LinkEdge(older=link.older, newer=link.newer, relation=link.relation) for link in links
+        ),
+        ends=tuple(
+            MemoryEnd(
+                memory=mark.memory,
+                kind=mark.kind,
+                by=mark.by,
+                at=sessions[mark.session].started_at,
+            )
+            for mark in marks
+            if mark.memory in ids
+        ),
+        topics=tuple(find_topics(memories, links)),
+        methods=methods or {},
+    )
+
+
+def _words(text: str) -> str:
+    words = without_attribution(text)
+    return words if words == text else words.translate(_WITHOUT_QUOTES)

@@ -1,0 +1,12 @@
+/** The page as one file: timelines and search of the data inside it. */
+import { start } from "./app.js";
+import { readFile } from "./core/embedded.js";
+import { source } from "./core/source.js";
+import Find from "./views/find.js";
+import Timelines from "./views/timelines.js";
+
+source.set(readFile(JSON.parse(document.getElementById("data").textContent)));
+start([
+  { id: "timelines", title: "nav.timelines", View: Timelines },
+  { id: "find", title: "nav.find", View: Find },
+]);

@@ -1,0 +1,274 @@
+"""Timelines and search in a browser: by pointer and keys, on small and large data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import anyio
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+import theanine
+from page.conftest import DESKTOP, PHONE, OpenPage
+from support.browser import LIMIT, needs_browser
+from support.lives import chatgpt_export, fill_store
+from theanine.importers import read_histories
+
+pytestmark = [pytest.mark.browser, needs_browser]
+Serve = Callable[[str | Path], OpenPage]
+SIZES = pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+
+
+@pytest.fixture(scope="session")
+def chatgpt_store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store with a generated export of ChatGPT of 200 conversations."""
+    folder = tmp_path_factory.mktemp("chatgpt")
+    export = chatgpt_export(folder / "chatgpt.zip", 200)
+    location = str(folder / "memory.db")
+    with theanine.open(location) as client:
+        ana = client.user("ana")
+        ana.log(read_histories(export).histories[0])
+        ana.remember()
+    return location
+
+
+@pytest.fixture(scope="session")
+def large_store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store with 10,000 memories."""
+    location = str(tmp_path_factory.mktemp("large") / "memory.db")
+    with ThreadPoolExecutor() as other:  # where no event loop runs
+        other.submit(anyio.run, fill_store, location, 10_000).result()
+    return location
+
+
+def drawn(page: Page) -> Page:
+    """Wait for the first words on the canvas."""
+    page.wait_for_function(
+        "() => performance.getEntriesByName('theanine-drawn').length > 0", timeout=LIMIT
+    )
+    return page
+
+
+def spoken(page: Page) -> Locator:
+    """Return what a screen reader is told of the canvas."""
+    return page.locator(".timeline [role=status]")
+
+
+def ink(page: Page, rows: int = 5) -> list[float]:
+    """Return the share of drawn pixels in horizontal bands of the canvas, from the top."""
+    page.evaluate(FRAMES)
+    return page.evaluate(INK, rows)
+
+
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Waits until all is drawn that was asked for; with reduced motion, that is one frame."""
+
+
+INK = """(rows) => {
+  const drawn = document.querySelector("canvas");
+  const canvas = document.createElement("canvas");
+  canvas.width = drawn.width;
+  canvas.height = Math.floor(drawn.height / rows);
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  context.fillStyle = getComputedStyle(document.body).backgroundColor;
+  context.fillRect(0, 0, 1, 1);
+  const ground = context.getImageData(0, 0, 1, 1).data;
+  return Array.from({ length: rows }, (_, row) => {
+    context.drawImage(drawn, 0, -row * canvas.height);
+    const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+    let count = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      count += [0, 1, 2].reduce((sum, at) => sum + Math.abs(data[i + at] - ground[at]), 0) > 90;
+    }
+    return count / (data.length / 4);
+  });
+}"""
+"""The share of pixels in each band that differ from the page, as words do."""
+
+
+@SIZES
+def test_a_click_on_words_opens_what_was_said(
+    serve_page: Serve, demo_store: str, size: tuple[int, int]
+) -> None:
+    page = drawn(serve_page(demo_store)("timelines", size=size))
+    box = page.locator(".timeline-box")
+    box.click(position={"x": 60, "y": 56})
+    topic = page.get_by_role("complementary", name="Ferry, Cres, ships")
+    expect(topic).to_contain_text("13 memories")
+    expect(topic.get_by_text("6 weeks later").first).to_be_visible()
+    topic.get_by_role("link", name="My father wants to sail with me again").click()
+    memory = page.get_by_role("complementary", name="Memory")
+    expect(memory).to_contain_text("Oct 13, 2024")
+    expect(memory.get_by_text("Wished after")).to_be_visible()
+    expect(memory).to_contain_text("a wish, “wants”")
+    memory.get_by_role("button", name="Show the conversation").click()
+    expect(memory.locator(".turn").nth(5)).to_be_attached()
+    expect(memory.locator(".turn.source")).to_have_count(1)
+    memory.get_by_role("button", name="Close").click()
+    expect(memory).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("memory"))
+
+
+def test_a_state_that_ended_says_until_when_and_what_came(
+    serve_page: Serve, demo_store: str
+) -> None:
+    page = serve_page(demo_store)("timelines?memory=19")
+    memory = page.get_by_role("complementary", name="Memory")
+    expect(memory.get_by_text("until Sep 22, 2024, then changed").first).to_be_visible()
+    expect(memory.get_by_text("This changed to")).to_be_visible()
+    versions = memory.locator(".versions > li")
+    expect(versions).to_have_count(2)
+    expect(versions.nth(1)).to_contain_text("no longer afraid of ships")
+    expect(memory).to_contain_text("without a language model, by the method theanine")
+    memory.get_by_role("link", name="no longer afraid of ships").first.click()
+    expect(memory.get_by_text("Before, it was")).to_be_visible()
+    page.go_back()
+    expect(memory.get_by_role("heading", level=2)).to_contain_text("The only way to Cres")
+
+
+def test_keys_move_and_screen_readers_are_told(serve_page: Serve, demo_store: str) -> None:
+    page = drawn(serve_page(demo_store)("timelines"))
+    box = page.get_by_role("application", name="Timelines of what is remembered")
+    box.focus()
+    page.keyboard.press("ArrowDown")
+    first = "Ferry, Cres, ships. No, we still want to sail to Cres in August"
+    expect(spoken(page)).to_contain_text(first)
+    expect(spoken(page)).to_contain_text("Ana · Feb 8, 2025")
+    page.keyboard.press("ArrowLeft")
+    expect(spoken(page)).to_contain_text("trust ships again")
+    page.keyboard.press("ArrowDown")
+    expect(spoken(page)).not_to_contain_text("Ferry, Cres, ships.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("complementary", name="Memory")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("complementary")).to_have_count(0)
+    expect(box).to_be_focused()
+    page.keyboard.press("+")
+    expect(page.get_by_role("button", name="Farther")).to_be_enabled()
+    page.keyboard.press("0")
+    expect(page.get_by_role("button", name="Farther")).to_be_disabled()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Closer")).to_be_focused()
+
+
+@SIZES
+def test_a_date_shows_what_was_known_and_what_changed_since(
+    serve_page: Serve, demo_store: str, size: tuple[int, int]
+) -> None:
+    page = drawn(serve_page(demo_store)("timelines", size=size))
+    before = ink(page)
+    slider = page.get_by_label("What was known on")
+    slider.focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    expect(slider).to_have_attribute("aria-valuetext", "Aug 24, 2024, 11:18 AM")
+    expect(page.get_by_text("memories held then")).to_be_visible()
+    assert ink(page) != before
+    page.get_by_role("link", name="changed since").click()
+    panel = page.get_by_role("complementary", name="From Aug 24, 2024 to Feb 8, 2025")
+    changed = panel.locator(".change")
+    expect(changed.nth(2)).to_be_visible()
+    expect(changed.first).to_contain_text("changed")
+    panel.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_label("compared with")).to_be_visible()
+    page.get_by_role("button", name="Today").click()
+    expect(page.get_by_text("memories held then")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("at=|with="))
+
+
+def test_the_list_has_all_that_the_canvas_has(serve_page: Serve, demo_store: str) -> None:
+    page = serve_page(demo_store)("timelines")
+    page.get_by_role("link", name="List").click()
+    expect(page.locator(".topic .memory-item")).to_have_count(73)
+    expect(page.get_by_role("heading", name="Ferry, Cres, ships")).to_be_visible()
+    first = page.locator(".topic .memory-item").first
+    first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("complementary", name="Memory")).to_be_visible()
+
+
+def test_filters_leave_what_they_name_and_have_an_address(
+    serve_page: Serve, demo_store: str
+) -> None:
+    open_page = serve_page(demo_store)
+    page = open_page("timelines")
+    page.get_by_role("button", name="Filter").click()
+    page.get_by_label("Person").select_option("Theo")
+    expect(page.get_by_text("of 73 memories")).to_be_visible()
+    page.get_by_label("Person").select_option("Ana")
+    page.get_by_label("Relation").select_option(label="the wish")
+    expect(page.get_by_text("5 of 73 memories")).to_be_visible()
+    page.get_by_label("From").fill("2024-06-01")
+    expect(page).to_have_url(re.compile("since=2024-06-01"))
+    shared = page.url
+    count = page.locator(".summary").inner_text()
+    page.get_by_role("button", name="Clear filters").click()
+    expect(page.get_by_text("73 memories from")).to_be_visible()
+    page.goto(shared)
+    expect(page.locator(".summary")).to_have_text(count)
+
+
+@SIZES
+def test_results_are_stepped_through(
+    serve_page: Serve, demo_store: str, size: tuple[int, int]
+) -> None:
+    page = serve_page(demo_store)("find", size=size)
+    page.get_by_role("searchbox").fill("What is Ana allergic to?")
+    page.keyboard.press("Enter")
+    first = page.locator(".results .memory-item").first
+    expect(first).to_contain_text("allergic to hazelnuts")
+    expect(page.locator(".results .relevance").first).to_contain_text("relevance")
+    first.click()
+    panel = page.get_by_role("complementary", name="Memory")
+    expect(panel).to_contain_text("1 of ")
+    expect(panel.get_by_role("button", name="Previous")).to_be_disabled()
+    panel.get_by_role("button", name="Next").click()
+    expect(panel).to_contain_text("2 of ")
+    expect(panel.get_by_role("heading", level=2)).to_contain_text("hazelnut")
+    page.go_back()
+    expect(panel).to_contain_text("1 of ")
+
+
+def test_nothing_relevant_is_said(serve_page: Serve, demo_store: str) -> None:
+    page = serve_page(demo_store)("find?q=xylophone orchestra")
+    expect(page.get_by_text("Nothing relevant is remembered.")).to_be_visible()
+
+
+@SIZES
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("data", ["demo_store", "chatgpt_store", "large_store"])
+def test_every_part_of_the_screen_has_words_at_every_zoom(
+    serve_page: Serve,
+    request: pytest.FixtureRequest,
+    data: str,
+    size: tuple[int, int],
+    scheme: str,
+) -> None:
+    page = serve_page(request.getfixturevalue(data))("timelines", size=size, scheme=scheme)
+    drawn(page)
+    for zoom in range(4):
+        bands = ink(page)
+        assert min(bands) > 0.002, (zoom, bands)
+        assert max(bands) < 0.35, (zoom, bands)
+        closer = page.get_by_role("button", name="Closer")
+        for _ in range(2):
+            if closer.is_enabled():
+                closer.click()
+
+
+def test_a_search_in_ten_thousand_memories_comes_to_what_was_found(
+    serve_page: Serve, large_store: str
+) -> None:
+    page = drawn(serve_page(large_store)("find?q=the violin lessons in Kyoto"))
+    first = page.locator(".results .memory-item").first
+    expect(first).to_contain_text("violin")
+    first.click()
+    expect(spoken(page)).to_contain_text("violin")
+    page.goto(page.url.split("#")[0] + "#/timelines?as=list")
+    expect(page.locator(".topic")).to_have_count(60)
+    page.get_by_role("button", name="more").click()
+    expect(page.locator(".topic")).to_have_count(120)
