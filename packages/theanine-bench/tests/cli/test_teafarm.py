@@ -35,7 +35,7 @@ answers: Theo
 question: Which hazelnut cake shall I bake for myself?
 answer: None: she is allergic.
 must say:
-  allergic | allergy
+  allergic | allergy | close my throat
 must not say:
   penicillin
 """

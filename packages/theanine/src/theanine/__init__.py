@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         AsyncUserMemory,
         AsyncWorker,
         Client,
+        Explanation,
         ImportReport,
         LiveSession,
         OpenOptions,
@@ -79,6 +80,7 @@ __all__ = [
     "Client",
     "CopyReport",
     "Estimate",
+    "Explanation",
     "ForgetReport",
     "History",
     "ImportReport",
@@ -126,8 +128,8 @@ __all__ = [
 
 _HOMES = {
     "client": "AddReport AsyncClient AsyncLiveSession AsyncReplyStream AsyncUserMemory "
-    "AsyncWorker Client ImportReport LiveSession OpenOptions Remembering ReplyStream UserMemory "
-    "Worker aopen open",
+    "AsyncWorker Client Explanation ImportReport LiveSession OpenOptions Remembering ReplyStream "
+    "UserMemory Worker aopen open",
     "client.copying": "acopy_store copy_store",
     "errors": "ModelError RememberingFailed StoreUnavailable TheanineError UserError "
     "WriteUnconfirmed",

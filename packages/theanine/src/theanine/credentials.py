@@ -18,7 +18,7 @@ CREDENTIAL = re.compile(
     r"|\bgh[opusr]_\w{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{20,}"  # GitHub, GitLab
     r"|\b(?:AKIA|ASIA)[A-Z\d]{16}\b|\bAIza[\w-]{30,}|\bhf_\w{20,}"  # AWS, Google, Hugging Face
     r"|\bxox[abeoprs]-[\w-]{10,}|\bya29\.[\w-]{20,}"  # Slack, Google OAuth
-    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}",  # JSON web tokens
+    r"|\beyJ[\w-]{8,1000}+\.[\w-]{8,}+\.[\w-]{8,}",  # JSON web tokens
     re.DOTALL,
 )
 """Matches private keys, and API keys and tokens in the forms of well-known services."""

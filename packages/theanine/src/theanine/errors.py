@@ -13,6 +13,7 @@
     ├── StoreError           the disk or the database failed at run time
     │   ├── DamagedData      a stored value can't be read; others can
     │   ├── StoreUnavailable no connection, or too busy: nothing was stored, try again
+    │   ├── StoreFull        the disk is full: nothing was stored, free some space
     │   ├── WriteUnconfirmed the connection was lost during a commit: it may have been stored
     │   ├── LeaseLost        another process took over remembering in this scope
     │   └── Stale            something was forgotten while a text was made from it
@@ -31,7 +32,13 @@ A message says what is wrong, where, and what to do.
 from __future__ import annotations
 
 METRIC_NOTE = "raised by the metric "
-"""Begins a note on an exception of a metric's code; see :meth:`BaseException.add_note`."""
+"""Prefix of the note that names the metric whose code raised an exception."""
+
+
+BENCH_INSTALLATION = (
+    "pip install theanine-bench, or in a checkout: pip install packages/theanine-bench"
+)
+"""Shell command that installs ``bench``, ``compare``, ``rate`` and ``teafarm``, for messages."""
 
 
 class TheanineError(Exception):
@@ -93,6 +100,14 @@ class StoreUnavailable(StoreError):
     """The database can't be reached or is too busy, even after some tries; nothing was stored.
 
     The same call may succeed later, with nothing changed. A service answers with 503.
+    """
+
+
+class StoreFull(StoreError):
+    """The disk of the store is full; nothing was stored.
+
+    The same call succeeds once there is space, with nothing else changed. A service answers with
+    507.
     """
 
 

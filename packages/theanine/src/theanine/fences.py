@@ -37,7 +37,9 @@ def one_line(text: str, limit: int | None = None) -> str:
         text = _HIDDEN.sub("", text)
     if not text.isprintable() or "  " in text:
         text = _BREAKS.sub(" ", text)
-    flat = _MARKER.sub(lambda m: ("‹" if m[0][0] in "<＜﹤" else "›") * len(m[0]), text.strip())
+    flat = text.strip()
+    if "<<<" in flat or ">>>" in flat or not flat.isascii():
+        flat = _MARKER.sub(lambda m: ("‹" if m[0][0] in "<＜﹤" else "›") * len(m[0]), flat)
     return flat if limit is None or len(flat) <= limit else flat[:limit].rstrip() + "…"
 
 

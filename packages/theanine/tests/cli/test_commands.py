@@ -132,11 +132,12 @@ def test_a_plugin_cant_replace_a_command_of_this_package(
 def test_a_bench_command_names_its_missing_package(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    app = lazy_app([MissingCommand(name, "theanine-bench")], "Help.")
+    app = lazy_app([MissingCommand(name)], "Help.")
     with pytest.raises(UserError) as caught:
         app([name, "qa", "--limit", "3"], standalone_mode=False)
     assert str(caught.value) == (
-        f"`theanine {name}` is in the package theanine-bench: pip install theanine-bench"
+        f"`theanine {name}` is in the package theanine-bench: pip install theanine-bench, or in a "
+        "checkout: pip install packages/theanine-bench"
     )
     app(["--help"], standalone_mode=False)
     assert name not in capsys.readouterr().out

@@ -136,6 +136,16 @@ def test_one_damaged_user_stops_no_other(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("column", ["turn.notes", "memory.metadata"])
+def test_recall_says_what_is_damaged(run: Terminal, damage: Any, column: str) -> None:
+    damage(column)
+    ran = run("recall", "Where did I sell a boat?", "--user", DAMAGED, fine=False)
+    assert ran.code == 1
+    assert "a stored value is damaged" in ran.err
+    assert "sold boat" in run("recall", "Where did I sell a boat?", "--user", "ana").out
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("column", COLUMNS)
 def test_doctor_and_copy_name_the_damaged_user(
     run: Terminal, damage: Any, column: str, tmp_path: Path

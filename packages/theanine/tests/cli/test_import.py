@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -11,6 +12,7 @@ from support.chat_exports import WRITERS, Said
 from support.history_samples import line, locomo, msc, save
 from support.running import Terminal
 from theanine.demo import HARBOUR
+from theanine.store.sqlite import SqliteStore
 
 TALK = """Ana: I sold the boat because the engine died.
 Bo: Oh no. What will you do?
@@ -56,7 +58,8 @@ def test_a_bad_line_is_named_and_nothing_is_imported(run: Terminal, tmp_path: Pa
     ran = run("import", str(file), "--user", "ana", fine=False)
     assert ran.code == 2
     assert "talk.jsonl, line 2" in ran.err
-    assert run("sessions", "--json").json == {}
+    assert "--keep-going" in ran.err
+    assert not run.store.exists()
 
 
 def test_keep_going_imports_valid_lines_and_names_the_others(run: Terminal, tmp_path: Path) -> None:
@@ -90,7 +93,7 @@ def test_each_history_of_a_file_becomes_a_user(run: Terminal, tmp_path: Path) ->
         ([str(HARBOUR), "--format", "word"], "unknown format"),
         ([str(HARBOUR), "--zone", "Europe/Nowhere"], "unknown time zone"),
         ([str(HARBOUR), "--start", "yesterday"], "--start"),
-        ([str(HARBOUR), "--model", "gpt"], "names no model"),
+        ([str(HARBOUR), "--model", "gpt"], "is not the name of a model"),
         ([str(HARBOUR), "--embedder", "hash:many"], "dimension"),
     ],
 )
@@ -123,7 +126,17 @@ def test_nothing_of_a_bad_file_is_imported(
     ran = run("import", str(file), "--user", "ana", fine=False)
     assert (ran.code, "Traceback" in ran.err) == (2, False), ran
     assert expected in ran.err
-    assert run("sessions", "--json").json == {}
+    assert not run.store.exists()
+
+
+def test_a_cut_archive_is_named_with_its_file(run: Terminal, tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.writestr(
+            "conversations.json", '[{"title": "Boats", "mapping": {}, "create_time": 1'
+        )
+    ran = run("import", str(tmp_path / "export.zip"), fine=False)
+    assert "export.zip, conversations.json: broken JSON" in ran.err
+    assert "download the export again" in ran.err
 
 
 @pytest.mark.slow
@@ -146,6 +159,22 @@ def test_a_broken_export_names_the_line(run: Terminal, tmp_path: Path) -> None:
     ran = Terminal(tmp_path / "other.db")("import", str(file), fine=False)
     assert ran.code == 2
     assert "line 6" in ran.err
+
+
+def test_an_export_that_was_cut_off_leaves_no_new_store(run: Terminal, tmp_path: Path) -> None:
+    talk = save(tmp_path, "talk.jsonl", line())
+    run("import", str(talk), "--user", "ana")
+    *records, _ = run("export").out.splitlines(keepends=True)
+    cut = save(tmp_path, "cut.jsonl", "".join(records))
+    stored = run("export").out
+    other = Terminal(tmp_path / "other.db")
+    for files, left in (([cut], False), ([talk, cut], True), ([cut], True)):
+        ran = other("import", *map(str, files), fine=False)
+        assert (ran.code, "not a whole export" in ran.err) == (2, True)
+        assert [path.exists() for path in SqliteStore(other.store).files[:2]] == [left, False]
+    assert len(other("sessions", "--user", "talk", "--json").json["talk"]) == 1
+    assert run("import", str(cut), fine=False).code == 2
+    assert run("export").out == stored
 
 
 def test_a_zone_for_dates_without_one(run: Terminal, tmp_path: Path) -> None:

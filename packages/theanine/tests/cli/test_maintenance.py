@@ -116,7 +116,7 @@ def test_doctor_reports_problems(run: Terminal) -> None:
     run("import", str(HARBOUR))
     ran = run("doctor", "--model", "gpt", "--embedder", "hash:64", fine=False)
     assert ran.code == 1
-    assert "names no model" in ran.out
+    assert "is not the name of a model" in ran.out
     assert "theanine reembed" in ran.out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,36 @@ def test_a_budget_of_zero_is_not_an_empty_memory(ana: Terminal) -> None:
     assert "--budget" in shown
 
 
+@pytest.mark.parametrize("command", [["serve"], ["serve", "--processes", "2"], ["open"]])
+def test_what_keeps_the_service_from_starting_is_one_line(
+    ana: Terminal, tmp_path: Path, command: list[str]
+) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("no database", "utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        cases = {
+            "is not an SQLite database": Terminal(notes)(*command, fine=False),
+            "is a folder": Terminal(tmp_path)(*command, fine=False),
+            "there is no": Terminal(tmp_path / "none" / "memory.db")(*command, fine=False),
+            f"port {port} of 127.0.0.1 can't be used": ana(*command, "--port", port, fine=False),
+        }
+    for expected, ran in cases.items():
+        assert (ran.code, ran.err.count("\n"), expected in ran.err) == (2, 1, True), ran.err
+
+
+def test_open_makes_no_store_and_no_user(ana: Terminal, tmp_path: Path) -> None:
+    missing = tmp_path / "memory.db"
+    assert "there is no store at" in Terminal(missing)("open", fine=False).err
+    assert not missing.exists()
+    assert "no user bo in this store; it has: ana" in ana("open", "-u", "bo", fine=False).err
+
+
+def test_debug_shows_the_trace_of_an_error(ana: Terminal) -> None:
+    ran = ana("--debug", "recall", "x", "--user", "bo", fine=False)
+    assert (ran.code, "Traceback" in ran.err) == (2, True)
+
+
 def test_an_empty_file_is_not_a_store(tmp_path: Path) -> None:
     file = tmp_path / "zero.db"
     file.touch()
@@ -87,9 +118,9 @@ def test_a_user_error_prints_only_its_message(
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        (["recall", "x", "--user", "ana", "--limit", "0"], "0 is less than 1, the least"),
+        (["recall", "x", "--user", "ana", "--limit", "0"], "0: it must be at least 1"),
         (["recall", "x", "--user", "ana", "--limit", "x"], "'x' is not a whole number"),
-        (["recall", "x", "--user", "ana", "--min-relevance", "2"], "2 is more than 1, the most"),
+        (["recall", "x", "--user", "ana", "--min-relevance", "2"], "2: it must be at most 1"),
         (["recall", "x", "--user", "ana", "--min-relevance", "y"], "'y' is not a number"),
         (["import", "x", "--start", "May"], "'May' is not a date; write it as 2024-05-08"),
         (["log", "--user", "ana", "--serch", "x"], "--serch (did you mean --search?)"),

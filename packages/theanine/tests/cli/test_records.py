@@ -76,6 +76,22 @@ def test_search_gives_the_best_first(ana: Terminal):
     assert [row["id"] for row in only] == ["2"]
 
 
+def test_search_lists_what_matches_by_itself(run: Terminal, tmp_path: Path):
+    said = [
+        ("ana", "My brother's wedding is on 13 September."),
+        ("assistant", "How lovely!"),
+        ("ana", "I drink three cups of coffee every day."),
+        ("ana", "I bought a blue dress for the wedding."),
+    ]
+    file = tmp_path / "said.jsonl"
+    session = {"user": "ana", "session": "s", "at": "2025-03-01T10:00:00+00:00"}
+    lines = [{**session, "speaker": who, "text": text} for who, text in said]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    run("import", str(file))
+    hits = run("search", "wedding", *ANA, "--limit", "2", "--json").json
+    assert {hit["id"] for hit in hits} == {1, 4}
+
+
 def test_search_and_log_name_things_alike(ana: Terminal):
     [hit] = ana("search", "Where does Ana live?", *ANA, "--limit", "1", "--json").json
     [turn] = ana("log", *ANA, "--search", "Rijeka", "--json").json

@@ -204,7 +204,7 @@ def test_the_model_is_told_what_was_recalled_and_who_speaks(client: theanine.Cli
         ]
     )
     [message] = bo.recall("What of the red boat?").messages()
-    assert "bo is the user. What guide said, you said.\n<<<remembered\n" in message["content"]
+    assert "\n<<<remembered\n- bo is the user. What guide said, you said.\n- " in message["content"]
     assert bo.add([message], session="thread").turns == ()
 
 

@@ -252,15 +252,45 @@ def test_a_change_comes_with_what_it_was(client: theanine.Client) -> None:
     link = next(link for link in memory.links() if link.relation is Relation.CHANGED)
     older, newer = (memory.turns(ids=[m.source_turns[0]])[0] for m in both(memory, link))
     for asked in (older, newer):
-        recollection = memory.recall(asked.text, budget=300)
-        part = next(part for part in recollection.parts if "(changed to)" in part.text)
+        recollection = memory.recall(asked.text, budget=400)
+        part = next(part for part in recollection.parts if "changed to) " in part.text)
         assert part.timeline is not None
         assert link in part.timeline.links
         assert {older, newer} <= set(part.source_turns)
-    before = memory.recall(older.text, as_of=newer.at - timedelta(days=1), budget=300)
+    before = memory.recall(older.text, as_of=newer.at - timedelta(days=1), budget=400)
     assert older in before.source_turns
     assert newer not in before.source_turns
     assert all(link not in timeline.links for timeline in before.timelines)
+
+
+def test_what_changed_stands_right_after_what_it_was(client: theanine.Client) -> None:
+    log(
+        client,
+        ("I work as a nurse.", "My cat Pixel is afraid of thunder.", "I live in Graz."),
+        (
+            "I moved from Graz to Linz.",
+            "Pixel isn't afraid of thunder any more since the training.",
+            "We fought about the rent.",
+        ),
+        ("I moved from Linz to Vienna.",),
+    )
+    ana = client.user("ana")
+    ana.remember()
+    question = "Is Pixel afraid of thunder, and where do I live?"
+    assert ana.recall(question).text.split("\n") == [
+        "-- 1 March 2026",
+        "ana: I work as a nurse.",
+        "ana: My cat Pixel is afraid of thunder.",
+        "(8 March: changed to) ana: Pixel isn't afraid of thunder any more since the training.",
+        "ana: I live in Graz.",
+        "(8 March: changed to) ana: I moved from Graz to Linz.",
+        "-- 8 March 2026",
+        "ana: We fought about the rent.",
+        "-- 15 March 2026",
+        "ana: I moved from Linz to Vienna.",
+    ]
+    for budget in (30, 60, 90, 120, 150):
+        assert count_tokens(ana.recall(question, budget=budget).text) <= budget
 
 
 def both(memory: theanine.UserMemory, link: Link) -> list[Memory]:

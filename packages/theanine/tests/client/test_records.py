@@ -258,7 +258,10 @@ def test_a_correction_replaces_what_a_memory_says(
         "I'm a vegetarian and I do eat cheese.", clock.time, "caller",
     )  # fmt: skip
     [turn] = ana.turns(ids=new.source_turns)
-    assert (turn.text, turn.role) == (new.text, "user")
+    assert (turn.text, turn.role, turn.corrects) == (new.text, "user", old.id)
+    assert {each.corrects for each in ana.turns() if each != turn} == {None}
+    exported = [record for record in ana.export() if record.get("text") == new.text]
+    assert {"corrects": str(old.id)} in [record.get("notes") for record in exported]
     for memory in before_and_after(client, reopen):
         assert memory.get(old.id) == old, "the old one stays"
         [mark] = memory.marks()
@@ -268,6 +271,7 @@ def test_a_correction_replaces_what_a_memory_says(
         found = memory.recall("Does she eat cheese as a vegan?")
         assert new.text in found.text
         assert f"{FACTS[0]} (corrected on 31 March 2026)" in found.text
+        assert old.id in [source.corrects for source in found.source_turns]
         before = memory.recall("Does she eat cheese as a vegan?", as_of=START + timedelta(days=9))
         assert FACTS[0] in before.text
         assert "corrected" not in before.text
@@ -691,6 +695,26 @@ def test_remembering_forgets_what_has_expired(client: theanine.Client, clock: Cl
     assert client.expire() == []
 
 
+def test_a_tenants_retention_goes_before_the_stores(client: theanine.Client, clock: Clock) -> None:
+    client.set_retention(timedelta(days=30))
+    client.set_retention(timedelta(days=365), tenant="acme")
+    assert client.retention(tenant="acme") == timedelta(days=365)
+    assert client.retention(tenant="other") is None
+    acme, other = (client.user("ana", tenant=tenant) for tenant in ("acme", "other"))
+    own = client.user("bo", tenant="acme")
+    own.set_retention(timedelta(days=1))
+    for user in (acme, other, own):
+        user.add("I live in Zadar.")
+    clock.time = START + timedelta(days=60)
+    assert len(client.expire()) == 2
+    assert (len(acme.turns()), len(other.turns()), len(own.turns())) == (1, 0, 0)
+    client.set_retention(None, tenant="acme")
+    client.expire()
+    assert acme.turns() == []
+    with pytest.raises(BadInput, match="the tenant is empty"):
+        client.set_retention(timedelta(days=1), tenant=" ")
+
+
 @pytest.mark.slow
 @given(
     days=st.lists(st.integers(0, 40), min_size=1, max_size=6),
@@ -792,12 +816,14 @@ def test_an_export_has_all_of_it(client: theanine.Client, tmp_path: Path, clock:
     ana.set_time_zone("Asia/Tokyo")
     ana.set_retention(timedelta(days=500))
     client.set_retention(timedelta(days=900))
+    client.set_retention(timedelta(days=800), tenant="acme")
     with theanine.open(str(tmp_path / "copy.db"), clock=clock) as copy:
         copy.restore(list(client.export()))
         twin = copy.user("ana")
         assert list(copy.export()) == list(client.export())
         assert twin.settings() == ana.settings()
         assert copy.retention() == timedelta(days=900)
+        assert copy.retention(tenant="acme") == timedelta(days=800)
         assert twin.memories(pinned=True) == ana.memories(pinned=True)
         question = "Where does she work?"
         assert twin.recall(question).text == ana.recall(question).text

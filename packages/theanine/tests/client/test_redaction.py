@@ -23,6 +23,8 @@ SAYINGS = [
     ("secrets", "api_key: 'abc123'", "api_key: '[secret]'"),
     ("secrets", "I keep no secrets, and the token ring is old.", None),
     ("emails", "We met @ noon on 8 May 2023.", None),
+    ("emails", "a" * 500_000 + " is no address.", None),
+    ("secrets", "eyJaaaaaaaa-" * 20_000, None),
     ("ibans", "I was born in 1984, in BA22 1AA.", None),
 ]
 
@@ -76,6 +78,23 @@ def test_nothing_redacted_reaches_the_file_or_the_model(tmp_path: Path) -> None:
         assert any("[email]" in turn.text for turn in ana.turns())
     for file in tmp_path.glob("memory.db*"):
         assert secret.encode() not in file.read_bytes()
+
+
+def test_images_stay_and_what_only_begins_like_one_does_not(tmp_path: Path) -> None:
+    url, data = "data:image/png;base64,QUJDQEQuZQ==", "QUtJQUFCQ0RFRkdISUpLTE1OT1A="
+    parts = [
+        {"type": "text", "text": "data: bo@mail.example.org"},
+        {"type": "image_url", "image_url": {"url": url}},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}},
+        {"type": "odd", "source": {"type": "base64", "data": "bo@mail.example.org"}},
+    ]
+    with theanine.open(tmp_path / "m.db", redact=["emails", "secrets"]) as client:
+        client.user("ana").add([{"role": "user", "content": parts}])
+        [turn] = client.user("ana").turns(with_content=True)
+    assert turn.text.startswith("data: [email]\n[image]")
+    assert turn.content[0]["text"] == "data: [email]"
+    assert str(turn.content).count(url) == str(turn.content).count(data) == 1
+    assert "bo@" not in str(turn.content)
 
 
 def test_a_function_may_redact(tmp_path: Path) -> None:

@@ -356,7 +356,7 @@ def test_the_log_of_the_library_has_no_words(
         client.user("ana").recall("Which ships?")
     loggers = {record.name for record in caplog.records if record.name.startswith("theanine")}
     assert loggers >= {
-        "theanine.client.engine",
+        "theanine.client.recalling",
         "theanine.client.session",
         "theanine.llm.calls",
         "theanine.remembering.remember",

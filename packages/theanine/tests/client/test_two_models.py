@@ -122,7 +122,7 @@ def test_either_may_be_local(remembers: bool, tmp_path: Path) -> None:
         ({"model": ScriptedModel("x"), "model_settings": {"seed": 1}}, "model is an object"),
         ({"memory_model": ScriptedModel("x"), "memory_base_url": "http://x"}, "memory_model is an"),
         ({"memory_model": 5}, "memory_model must be a string"),
-        ({"memory_model": "nobody"}, "'nobody' names no model"),
+        ({"memory_model": "nobody"}, "'nobody' is not the name of a model"),
     ],
 )
 def test_what_is_wrong_is_named(options: dict[str, object], says: str, tmp_path: Path) -> None:

@@ -14,9 +14,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Raises:
         SystemExit: always; 0 for success, 2 for the user's mistakes, 1 for failures at run time,
-            130 after an interrupt.
+            130 after an interrupt. Always 0 for a hook of a coding agent.
     """
+    given = sys.argv[1:] if arguments is None else arguments
+    if [*given[:1]] == ["hook"] and {"-h", "--help"}.isdisjoint(given):
+        # Nothing may fail or stop the agent: not even a wrong option or a broken installation.
+        from theanine.cli.coding_agents.guard import run_guarded
+
+        run_guarded(lambda: _run(arguments), records="--record" in given)
+    _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> None:
     with answering_interrupts():
+        from traceback import print_exception
+
         from theanine.cli.app import app  # after this package itself is imported
         from theanine.cli.own_code import SHOW_TRACE, describe_failure
         from theanine.cli.text import visible
@@ -27,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if is_interrupt(error):  # as Python 3.11 and loaders of plugins raise it
                 raise
             if isinstance(error, TheanineError):
+                if SHOW_TRACE.get():
+                    print_exception(error)
                 print(visible(f"theanine: {error}"), file=sys.stderr)
                 sys.exit(2 if isinstance(error, UserError) else 1)
             failure = None if SHOW_TRACE.get() else describe_failure(error)

@@ -99,8 +99,38 @@ COMMANDS = (
         "theanine.cli.rebuild:rebuild",
         "Remember the whole log again, by any method.",
     ),
+    LazyCommand(
+        "open",
+        "theanine.cli.open_page:open_page",
+        "Open the page: what is remembered, why, and how it changed.",
+    ),
     LazyCommand("serve", "theanine.cli.serve:serve", "Serve memory over HTTP to applications."),
+    LazyCommand(
+        "mcp",
+        "theanine.cli.mcp:mcp",
+        "Serve a user's memory to clients of the Model Context Protocol.",
+    ),
+    LazyCommand(
+        "install",
+        "theanine.cli.coding_agents.install:install",
+        "Give a coding agent the memory of a user.",
+    ),
+    LazyCommand(
+        "hook",
+        "theanine.cli.coding_agents.hook:hook",
+        "Recall and record for a coding agent, whose hook this is.",
+    ),
     LazyCommand("keys", "theanine.cli.serve:keys", "Create, list and revoke keys of the service."),
+    LazyCommand(
+        "webhooks",
+        "theanine.cli.webhooks:webhooks",
+        "Create, list, test and delete webhooks of the service.",
+    ),
+    LazyCommand(
+        "audit",
+        "theanine.cli.audit:audit",
+        "List who read, changed and erased over HTTP, the newest first.",
+    ),
     LazyCommand("db", "theanine.cli.database:db", "Change the database of a store."),
     LazyCommand("config", "theanine.cli.config:config", "Show or change the defaults of options."),
     LazyCommand(
@@ -132,7 +162,7 @@ def root(
         typer.Option(
             "--debug",
             envvar="THEANINE_DEBUG",
-            help="Show the trace if a method, metric or command of another package fails.",
+            help="Show the trace of an error.",
         ),
     ] = False,
     _version: Annotated[
@@ -156,9 +186,7 @@ def build_app() -> typer.Typer:
         for point in entry_points(group="theanine.commands")
         if point.name not in own
     }
-    missing = [
-        MissingCommand(name, "theanine-bench") for name in BENCH_COMMANDS if name not in plugins
-    ]
+    missing = [MissingCommand(name) for name in BENCH_COMMANDS if name not in plugins]
     return lazy_app(
         [*COMMANDS, *(plugins[name] for name in sorted(plugins)), *missing],
         "Lifelong memory for conversational agents. Start with `theanine demo`.",

@@ -14,6 +14,7 @@ from theanine.cli.text import pluralize
 from theanine.errors import NotFound, UserError
 from theanine.store import open_store, store_file
 from theanine.store.postgres import PostgresStore
+from theanine.store.sql.distribution import Rebalance
 from theanine.store.sql.store import SqlStore
 
 db = typer.Typer(
@@ -75,11 +76,51 @@ def distribute(
     anyio.run(_distribute, store or default_store(), shards)
 
 
-async def _distribute(location: str, shards: int | None) -> None:
+@db.command()
+def rebalance(store: StoreOption = "") -> None:
+    """Move users to the workers that a Citus cluster got or lost.
+
+    The store may be in use: others read and write meanwhile. The role that owns the tables isn't
+    held by row-level security until it is done. If it is interrupted, it stops after the moves that
+    are done. Connect as a superuser, without PgBouncer.
+
+    \b
+    theanine db rebalance --store postgresql://postgres@coordinator/theanine
+    """
+    anyio.run(_rebalance, store or default_store())
+
+
+async def _rebalance(location: str) -> None:
+    postgres = await _open_postgres(location, "rebalanced")
+
+    shown = ""
+
+    def show(now: Rebalance) -> None:
+        nonlocal shown
+        line = f"{now.done} of {pluralize(now.moves, 'moves')} done"
+        if line != shown:
+            typer.echo(line, err=True)
+        shown = line
+
+    try:
+        ended = await postgres.rebalance(show)
+        distribution = await postgres.distribution()
+    finally:
+        await postgres.close()
+    begin = f"{pluralize(ended.moves, 'moves')} done" if ended.moves else "Nothing to move"
+    print(f"{begin}: {distribution}")
+
+
+async def _open_postgres(location: str, done: str) -> PostgresStore:
     postgres = open_store(location)
     if not isinstance(postgres, PostgresStore):
-        raise UserError(f"{location} is no PostgreSQL database, so it can't be distributed")
+        raise UserError(f"{location} is no PostgreSQL database, so it can't be {done}")
     await postgres.open()
+    return postgres
+
+
+async def _distribute(location: str, shards: int | None) -> None:
+    postgres = await _open_postgres(location, "distributed")
     try:
         done = await postgres.distribute(shards)
         distribution = await postgres.distribution()

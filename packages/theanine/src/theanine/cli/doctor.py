@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from theanine.store import open_store, store_file
 from theanine.store.postgres import PostgresStore
 from theanine.store.server_status import ServerStatus
 from theanine.store.sql.distribution import Distribution
+from theanine.store.sql.walls import UNBOUND
 
 T = TypeVar("T")
 
@@ -116,7 +118,12 @@ def _check_store(store: str, embedder: str) -> list[Finding]:
             size = f", {total / 1e6:.1f} MB"
         users = pluralize(len(client.users()), "users")
         damage = client.check()
+        read_only = []
+        if file and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK | os.X_OK)):
+            advice = "Change the permissions of the file and its folder to store anything"
+            read_only = [Finding("store", "it can't be written, only read", advice)]
         return [
+            *read_only,
             Finding(
                 "store",
                 f"{file or client.location}{size}, {users}",
@@ -198,13 +205,14 @@ def _check_walls(store: str) -> list[Finding]:
     if store_file(location) is not None:
         return []
     if reason := asyncio.run(_find_bypass(location)):
+        advice = (
+            "Let `theanine db rebalance` come to its end, or run it again"
+            if reason == UNBOUND
+            else "Open the store as another role: `CREATE ROLE theanine LOGIN PASSWORD '…'`, "
+            "and make it the owner of the tables; the page on storage has the steps"
+        )
         return [
-            Finding(
-                "walls",
-                f"row-level security doesn't hold: the role {reason}",
-                advice="Open the store as another role: `CREATE ROLE theanine LOGIN PASSWORD '…'`, "
-                "and make it the owner of the tables; the page on storage has the steps",
-            )
+            Finding("walls", f"row-level security doesn't hold: the role {reason}", advice=advice)
         ]
     return [Finding("walls", "row-level security holds")]
 

@@ -5,24 +5,35 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from getpass import getuser
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
 
-from theanine import Client, History
-from theanine.cli.options import AddOptions, ImportUser, expand_options
+from theanine import Client, History, UserMemory
+from theanine.cli.coding_agents.hosts import find_transcripts
+from theanine.cli.options import AddOptions, ImportUser, default_store, expand_options
 from theanine.cli.output import FormatOptions, progress, to_json
 from theanine.cli.text import pluralize, visible
 from theanine.client.user import ImportReport
 from theanine.clock import load_zone
 from theanine.errors import BadInput, SettingsError
-from theanine.importers import ImportedHistories, is_store_export, read_export, read_histories
+from theanine.importers import (
+    ImportedHistories,
+    is_one_account,
+    is_store_export,
+    preview_history,
+    read_export,
+    read_histories,
+)
 from theanine.remembering.remember import RememberReport
+from theanine.store import store_file
 
 STANDARD_INPUT = "-"
 _MAX_SPEAKERS = 8
@@ -32,15 +43,23 @@ _LONG = 500
 
 @expand_options
 def import_(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE…", help="Files, zip archives or folders; `-` is standard input."
-        ),
-    ],
     options: AddOptions,
     output: FormatOptions,
     context: typer.Context,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE…", help="Files, zip archives or folders; `-` is standard input."
+        ),
+    ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="AGENT",
+            help="Import the transcripts of claude-code, codex or cursor from where they are kept.",
+        ),
+    ] = None,
     user: ImportUser = None,
     speaker: Annotated[
         str | None,
@@ -93,11 +112,11 @@ def import_(
     theanine import chatgpt-export.zip --dry-run
     theanine import chatgpt-export.zip --user ana
     theanine import "WhatsApp Chat with Bo.zip" --speaker Ana --zone Europe/Zagreb
+    theanine import --from claude-code --user ana
     cat talks.jsonl | theanine import - --user ana --keep-going
     """
-    source = context.get_parameter_source("user")
-    # A default names whose a history is if the file doesn't; only `--user` overrules the file.
-    named = user if source is not None and source.name == "COMMANDLINE" else None
+    sources, format = _choose(files or [], agent, format)
+    named = _explicit_user(context, user, agent)
     timezone = None if zone is None else load_zone(zone)
     reading: dict[str, Any] = {
         "format": format,
@@ -105,26 +124,29 @@ def import_(
         "memories": memories,
         "zone": timezone,
         "start": None if start is None else start.replace(tzinfo=timezone or UTC),
-        "keep_going": keep_going,
+        "keep_going": keep_going or agent is not None,
         "speaker": speaker,
     }
     if dry_run:
-        for file in files:
+        for file in sources:
             _preview(file, named, reading)
         return
-    _check_redaction(files, options.redact)
+    _check_redaction(sources, options.redact)
     imported: list[_Imported] = []
-    with options.open(create=True) as client:
-        for file in files:
-            if is_store_export(_source(file)):
+    read = _read_all(sources, named, reading)
+    first = [*islice(read, 1)]  # before a store is created for it
+    with _opened(options) as client:
+        for file, reader in chain(first, read):
+            if reader is None:
                 restored = _restore(client, file, named, partial=partial)
                 if not output:
                     print(f"{file}: {pluralize(restored, 'new records')}")
                 continue
-            reader = _read(file, named, reading)
             for history in reader.histories:
-                with _explaining_interrupts(client, named or history.name):
-                    imported.append(_remember(client, history, named))
+                memory = client.user(named or history.name)
+                history = _without_threads(memory, history, reader.format)
+                with _explaining_interrupts(memory):
+                    imported.append(_remember(memory, history))
                 if not output:
                     imported[-1].show()
             _show_notes(file, reader)
@@ -132,6 +154,46 @@ def import_(
         output.show([{**to_json(each.report), "memories_new": each.memories} for each in imported])
     if any(session.failure for each in imported for session in each.sessions):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _opened(options: AddOptions) -> Generator[Client]:
+    """Open the store, and remove it if it is new and nothing could be restored into it."""
+    name = store_file(options.store or default_store())
+    file = None if name is None else Path(name).expanduser()
+    is_new = file is not None and not file.exists()
+    unused = None
+    try:
+        with options.open(create=True) as client:
+            try:
+                yield client
+            except BadInput:
+                unused = file if is_new and not client.users() else None
+                raise
+    finally:
+        if unused and not Path(f"{unused}-wal").exists():  # no other process has it open
+            unused.unlink()
+
+
+def _choose(
+    files: Sequence[str], agent: str | None, format: str | None
+) -> tuple[Sequence[str], str | None]:
+    """Return what to import, and its format. Raises SettingsError for both or neither."""
+    if bool(files) is (agent is not None):
+        raise SettingsError("name files to import, or an agent with --from")
+    return (files, format) if agent is None else find_transcripts(agent)
+
+
+def _explicit_user(context: typer.Context, user: str | None, agent: str | None) -> str | None:
+    """Return the user whose history it is whatever a file says; None for the file's own.
+
+    A default names whose a history is if the file doesn't; only ``--user`` overrules the file.
+    Transcripts of an agent are the user's that its hooks record for.
+    """
+    if agent is not None:
+        return user or getuser()
+    source = context.get_parameter_source("user")
+    return user if source is not None and source.name == "COMMANDLINE" else None
 
 
 def _check_redaction(files: Sequence[str], redact: str | None) -> None:
@@ -147,12 +209,19 @@ def _source(file: str) -> Path | TextIO:
     return sys.stdin if file == STANDARD_INPUT else Path(file)
 
 
+def _read_all(
+    files: Sequence[str], user: str | None, reading: dict[str, Any]
+) -> Generator[tuple[str, ImportedHistories | None]]:
+    """Yield each file with what it holds; None for the export of a store."""
+    for file in files:
+        yield file, None if is_store_export(_source(file)) else _read(file, user, reading)
+
+
 def _read(file: str, user: str | None, reading: dict[str, Any]) -> ImportedHistories:
     reader = read_histories(_source(file), **reading)
     names = [history.name for history in reader.histories]
     # The parts of one account's export are one user's, those of a data set are several people's.
-    one_account = all(history.transcripts[0].revised for history in reader.histories)
-    if user is not None and len(names) > 1 and not one_account:
+    if user is not None and len(names) > 1 and not is_one_account(reader.histories):
         raise SettingsError(
             f"{file} holds {len(names)} histories ({', '.join(names[:5])} …): leave out "
             "--user to import each under its own name"
@@ -168,22 +237,20 @@ def _preview(file: str, user: str | None, reading: dict[str, Any]) -> None:
     reader = _read(file, user, reading)
     print(visible(f"{file}: {reader.format}"))
     for history in reader.histories:
-        speakers = Counter(turn.speaker for each in history.transcripts for turn in each.turns)
-        days = [turn.at.date() for each in history.transcripts for turn in each.turns]
-        memories = sum(len(each.memories) for each in history.transcripts)
-        sessions = pluralize(len(history.transcripts), "sessions")
-        counts = f"{sessions}, {pluralize(len(days), 'turns')}"
-        counts += f", {pluralize(memories, 'memories')}" if memories else ""
-        dated = days and all(each.dated for each in history.transcripts)
-        span = f", {min(days)} to {max(days)}" if dated else ", without dates"
+        found = preview_history(history)
+        counts = f"{pluralize(found.sessions, 'sessions')}, {pluralize(found.turns, 'turns')}"
+        counts += f", {pluralize(found.memories, 'memories')}" if found.memories else ""
+        dated = found.first and found.last
+        span = f", {found.first:%Y-%m-%d} to {found.last:%Y-%m-%d}" if dated else ", without dates"
         print(visible(f"{user or history.name}: {counts}{span}"))
-        if speakers:
-            print(visible(f"  speakers: {_most_common(speakers)}"))
+        if found.speakers:
+            print(visible(f"  speakers: {_most_common(found.speakers)}"))
     _show_notes(file, reader)
 
 
-def _most_common(counts: Counter[str]) -> str:
-    listed = ", ".join(f"{name} ({count})" for name, count in counts.most_common(_MAX_SPEAKERS))
+def _most_common(counts: Mapping[str, int]) -> str:
+    first = islice(counts.items(), _MAX_SPEAKERS)
+    listed = ", ".join(f"{name} ({count})" for name, count in first)
     more = len(counts) - _MAX_SPEAKERS
     return f"{listed} and {more} more" if more > 0 else listed
 
@@ -245,22 +312,30 @@ class _Imported:
 
 
 @contextmanager
-def _explaining_interrupts(client: Client, user: str) -> Generator[None]:
+def _explaining_interrupts(memory: UserMemory) -> Generator[None]:
     """Say at an interrupt what is logged, and exit with 130."""
     try:
         yield
     except KeyboardInterrupt:
-        pending = len(client.user(user).pending())
+        pending = len(memory.pending())
         done = "the same command imports what is missing"
         if pending:
             done = f"`theanine remember` finishes the {pluralize(pending, 'sessions')} logged"
-        print(visible(f"{user}: interrupted: {done}"), file=sys.stderr)
+        print(visible(f"{memory.name}: interrupted: {done}"), file=sys.stderr)
         raise typer.Exit(130) from None
 
 
-def _remember(client: Client, history: History, user: str | None) -> _Imported:
+def _without_threads(memory: UserMemory, history: History, format: str) -> History:
+    """Return a history of Cursor without the chats that its hooks have logged as they went on."""
+    if format != "cursor":
+        return history
+    threads = {session.thread for session in memory.sessions()}
+    left = [each for each in history.transcripts if each.key not in threads]
+    return replace(history, transcripts=left)
+
+
+def _remember(memory: UserMemory, history: History) -> _Imported:
     """Log and remember a history."""
-    memory = client.user(user or history.name)
     report = memory.log(history)
     # In turns, not sessions: those differ so much in length that an estimate would jump about.
     turns = {session.id: session.turn_count for session in memory.sessions()}

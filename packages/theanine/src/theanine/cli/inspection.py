@@ -31,8 +31,9 @@ from theanine.cli.output import (
 )
 from theanine.cli.rendering import console, format_date, pluralize, show_table, show_timelines
 from theanine.cli.selection import ListOptions
-from theanine.cli.timeline_page import timeline_page
 from theanine.errors import NotFound
+from theanine.page.graph import build_graph
+from theanine.page.one_file import build_timeline_file
 from theanine.types import Mark, Memory, Session, Usage
 
 
@@ -223,8 +224,12 @@ def _write_page(file: Path, stored: UserMemory, memories: Sequence[Memory]) -> N
     """Write the page of some of a user's memories and the links between them."""
     ids = {memory.id for memory in memories}
     links = [link for link in stored.links() if link.older in ids and link.newer in ids]
-    turns = stored.turns(ids=sorted({id for m in memories for id in m.source_turns}))
-    write_text(file, timeline_page(memories, links, turns, title=stored.scope.user))
+    sessions = {session.id: session for session in stored.sessions()}
+    pinned = {memory.id for memory in stored.memories(pinned=True)}
+    graph = build_graph(memories, links, stored.marks(), sessions, pinned)
+    shown = {memory.session for memory in memories}
+    turns = [turn for turn in stored.turns() if turn.session in shown]
+    write_text(file, build_timeline_file(graph, memories, links, turns, user=stored.scope.user))
     counts = f"{pluralize(len(memories), 'memories')}, {pluralize(len(links), 'links')}"
     console().print(f"wrote {file}: {counts}", markup=False)
 

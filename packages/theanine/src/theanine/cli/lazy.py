@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from theanine.errors import CommandFailedToLoad, TheanineError, UserError
+from theanine.errors import BENCH_INSTALLATION, CommandFailedToLoad, TheanineError, UserError
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -85,16 +85,15 @@ class PluginCommand(LazyCommand):
 
 
 class MissingCommand(LazyCommand):
-    """Command of a package that isn't installed; not listed, and names the package when called."""
+    """Command of theanine-bench where that isn't installed; not listed, and says how to get it."""
 
-    def __init__(self, name: str, package: str) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__(name, "", "", hidden=True)
-        self.package = package
 
     def load(self) -> Command:
         """Raises UserError."""
         raise UserError(
-            f"`theanine {self.name}` is in the package {self.package}: pip install {self.package}"
+            f"`theanine {self.name}` is in the package theanine-bench: {BENCH_INSTALLATION}"
         )
 
 
@@ -157,9 +156,9 @@ def _describe(error: ValidationError) -> str:
     first = error.errors()[0]
     value, kind, limits = first["input"], first["type"], first.get("ctx", {})
     if kind == "greater_than_equal":
-        return f"{value} is less than {limits['ge']:g}, the least"
+        return f"{value}: it must be at least {limits['ge']:g}"
     if kind == "less_than_equal":
-        return f"{value} is more than {limits['le']:g}, the most"
+        return f"{value}: it must be at most {limits['le']:g}"
     if kind.startswith("int_"):
         return f"{value!r} is not a whole number"
     if kind.startswith("float_"):

@@ -130,8 +130,9 @@ def forget(
             pluralize(report.links, "links"),
             pluralize(report.vectors, "vectors"),
         ]
-        calls = pluralize(report.journal, "model calls")
-        print(f"erased {', '.join(erased)}, the text of {calls}")
+        if report.journal:
+            erased.append(f"the text of {pluralize(report.journal, 'model calls')}")
+        print(f"erased {', '.join(erased)}")
         for reason in report.kept:
             print(f"kept: {reason}")
         if report.pending_again:
@@ -151,7 +152,7 @@ def _describe_verification(report: ForgetReport) -> str:
     if report.verified:
         return "verified gone from every file"
     if report.kept_repeats and (report.files_verified or report.remaining):
-        return "NOT verified: what was kept has words of it; forget the turns named above too"
+        return "NOT verified: what was kept repeats some of it; forget the turns named above too"
     if report.remaining:
         return f"erased from the database; {report.remaining}"
     return (

@@ -68,11 +68,21 @@ def _user_option(help: str, *, named: bool = False) -> Any:
 
 
 UserOption = Annotated[str, _user_option("User of the store.")]
+MaybeUser = Annotated[str | None, _user_option("User of the store (default: your login name).")]
 NamedUser = Annotated[str, _user_option("User of the store; always named.", named=True)]
 EachUser = Annotated[
     str | None, _user_option("Only this user, always named (default: all).", named=True)
 ]
 ImportUser = Annotated[str | None, _user_option("User to import into (default: from the file).")]
+WebhookAllowOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--webhook-allow",
+        envvar="THEANINE_WEBHOOK_ALLOW",
+        metavar="NETWORK",
+        help="Internal network where webhooks may be sent, such as 10.0.0.0/8; repeatable.",
+    ),
+]
 YesOption = Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")]
 ModelOption = Annotated[
     str,
@@ -258,6 +268,21 @@ class ModelOptions:
         )
 
 
+HostOption = Annotated[
+    str, typer.Option(envvar="THEANINE_HOST", metavar="ADDRESS", help="Address to listen on.")
+]
+MetricsPortOption = Annotated[
+    int | None,
+    typer.Option(
+        envvar="THEANINE_METRICS_PORT",
+        min=0,
+        max=65_535,
+        help="Port with metrics for Prometheus, which needs no key (default: none).",
+        show_default=False,
+    ),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class RememberOptions(ModelOptions):
     """Options of a command that remembers."""
@@ -374,18 +399,25 @@ def open_client(
 
 def _open(options: OpenOptions, *, create: bool) -> Client:
     client = AsyncClient(options)
-    name = store_file(str(options.location))
+    location = str(options.location)
+    if not create:
+        require_store(location)
+    if location == default_store():
+        make_folder(Path(location).parent)
+    return Client(client)
+
+
+def require_store(location: str) -> None:
+    """Raise NotFound for the location of a file that isn't there."""
+    name = store_file(location)
     if name is None:  # a server says by itself what it lacks
-        return Client(client)
+        return
     file = Path(name).expanduser()
-    if not create and not (file.exists() and file.stat().st_size):
+    if not (file.exists() and file.stat().st_size):
         raise NotFound(
-            f"there is no store at {options.location}; create one with `theanine chat` or "
+            f"there is no store at {location}; create one with `theanine chat` or "
             "`theanine import`, or name another with --store"
         )
-    if str(options.location) == default_store():
-        make_folder(file.parent)
-    return Client(client)
 
 
 def user_names(client: Client, user: str | None) -> list[str]:

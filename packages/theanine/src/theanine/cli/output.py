@@ -136,12 +136,13 @@ def resumable() -> Generator[None]:
 def check_writable(file: Path) -> None:
     """Raise SettingsError if a file can't be written; called before any work is done."""
     folder = file.absolute().parent
-    if (
-        not folder.is_dir()
-        or file.is_dir()
-        or not os.access(file if file.exists() else folder, os.W_OK)
-    ):
+    if not folder.is_dir() or file.is_dir():
         raise SettingsError(f"{file} can't be written; name a file in an existing folder")
+    if not os.access(file if file.exists() else folder, os.W_OK):
+        what = "the file" if file.exists() else f"the folder {folder}"
+        raise SettingsError(
+            f"{file} can't be written: {what} is read-only; change its permissions or name another"
+        )
 
 
 def write_text(file: Path, text: str) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
 
 import theanine
 from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
@@ -15,7 +18,13 @@ from theanine.cli.options import (
     known_user,
 )
 from theanine.cli.output import progress, show_json
-from theanine.cli.rendering import console, pluralize, show_recollection, show_timelines
+from theanine.cli.rendering import (
+    console,
+    pluralize,
+    show_explanation,
+    show_recollection,
+    show_timelines,
+)
 from theanine.cli.selection import SelectionOptions, TimeOptions, WhereOption, parse_where
 from theanine.client.options import RecallArguments
 from theanine.demo import HARBOUR, load_questions
@@ -35,6 +44,10 @@ def recall(
     selection: SelectionOptions,
     times: TimeOptions,
     where: WhereOption = None,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Show all candidates, their scores, what was left out."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Recall what matters for a question, with its sources.
@@ -43,6 +56,7 @@ def recall(
     theanine recall "Shall we book that cruise?" --user ana
     theanine recall "What is she allergic to?" --user ana --json | jq .text
     theanine recall "Where does she live?" --user ana --as-of 2026-03-01
+    theanine recall "Where does she live?" --user ana --explain
     """
     arguments: RecallArguments = {
         **selection.arguments(),
@@ -51,10 +65,15 @@ def recall(
     }
     with options.open() as client:
         memory = known_user(client, user)
-        recollection = memory.recall(question, **arguments)
+        explanation = memory.explain(question, **arguments) if explain else None
+        recollection = (
+            explanation.recollection if explanation else memory.recall(question, **arguments)
+        )
         pending = len(memory.pending())
         method = client.method_name
-    if as_json:
+    if as_json and explanation:
+        show_json(explanation)
+    elif as_json:
         show_json(
             {
                 "query": recollection.query,
@@ -66,6 +85,8 @@ def recall(
             }
         )
     else:
+        if explanation:
+            show_explanation(explanation)
         show_recollection(recollection, _why_empty(recollection, arguments))
         for note in recollection.notes:
             print(note, file=sys.stderr)

@@ -151,17 +151,24 @@ def search(
         memory = known_user(client, user)
         arguments: RecallArguments = {
             **times.arguments(),
-            "limit": limit,
             "budget": SEARCH_BUDGET,
             "where": parse_where(where or []),
         }
-        found = memory.recall(words, **arguments)
+        found = memory.explain(words, **arguments)
+    parts = found.recollection.parts
+    # A part has neighbors of what matches, too: a turn counts by its own relevance.
+    own: dict[int, float] = {}
+    for each in found.candidates:
+        if each.turn is not None and each.relevance is not None:
+            own[each.turn] = max(each.relevance, own.get(each.turn, 0.0))
+    matches = [
+        (turn, own.get(turn.id, part.relevance)) for part in parts for turn in part.source_turns
+    ]
+    matches.sort(key=lambda match: -(match[1] or 0))
     hits: dict[int, tuple[Turn, float | None]] = {}
-    for part in sorted(found.parts, key=lambda part: -(part.relevance or 0)):
-        for turn in part.source_turns:
-            relevance = None if part.relevance is None else round(part.relevance, 2)
-            hits.setdefault(turn.id, (turn, relevance))
-    best = list(hits.values())[:limit]  # a part can have several turns
+    for turn, relevance in matches:
+        hits.setdefault(turn.id, (turn, None if relevance is None else round(relevance, 2)))
+    best = list(hits.values())[:limit]
     if output:
         output.show([{**to_json(turn), "relevance": relevance} for turn, relevance in best])
     elif best:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from types import MappingProxyType
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -14,11 +15,15 @@ from rich.text import Text
 
 from theanine.cli.text import pluralize as pluralize
 from theanine.cli.text import visible as visible
+from theanine.client.explaining import Explanation
 from theanine.text.words import format_date as long_date
 from theanine.types import Link, Memory, Recollection, Session, Timeline, Turn
 
 MAX_SOURCE_CHARACTERS = 160
 """Characters of a source turn that are shown; ``--json`` has all of it."""
+
+MAX_EXPLAINED = 80
+"""Characters of a candidate that ``recall --explain`` shows; ``--json`` has all of it."""
 
 MAX_TURN_LINES, MAX_TURN_CHARACTERS = 8, 600
 """Most lines and characters of a turn that ``log`` prints on a terminal."""
@@ -53,6 +58,21 @@ def format_date(item: Memory | Turn | Session) -> str:
     return f"{at:%d %b %Y}" if item.dated else ""
 
 
+_RELATIONS: Mapping[str | None, str] = MappingProxyType(
+    {
+        "Changed": "Changed",
+        "Cause": "Led to this",
+        "Reason": "This is why",
+        "HinderedBy": "In the way",
+        "React": "The feeling",
+        "Want": "The wish",
+        "SameTopic": "Same topic",
+        None: "Similar",
+    }
+)
+"""Relations in the words of the page."""
+
+
 @dataclass(slots=True)
 class _Node:
     """A memory in a tree of timelines, with the link that leads to it."""
@@ -80,6 +100,9 @@ def show_timelines(timelines: Sequence[Timeline]) -> None:
     for root in roots.values():
         console().print()
         _show_tree(root, 0, "●")
+    if roots:
+        legend = "↓ what followed, ↳ a branch, [5] the number of a memory"
+        console().print(f"\n{legend}", style="dim", markup=False)
 
 
 def _show_tree(node: _Node, level: int, mark: str) -> None:
@@ -87,7 +110,7 @@ def _show_tree(node: _Node, level: int, mark: str) -> None:
         memory = node.memory
         line = Text(f"{mark} ", "dim")
         if node.link is not None:
-            line.append(f"{node.link.relation or 'Similar'} ", "bold cyan")
+            line.append(f"{_RELATIONS.get(node.link.relation, node.link.relation)} ", "bold cyan")
         if memory.dated and long_date(memory.at) not in memory.text:
             line.append(f"{format_date(memory)} ", "green")
         line.append(memory.text, "default not dim").append(f" [{memory.id}]")
@@ -138,6 +161,28 @@ def show_recollection(
         _print_wrapped(Text(empty), 3)
 
 
+def show_explanation(explanation: Explanation) -> None:
+    """Print the candidates of a recall, the best first: outcome, relevance, scores by stage."""
+    limit = "" if explanation.budget is None else f" of {explanation.budget}"
+    console().print(f"{explanation.method}: {explanation.tokens}{limit} tokens", style="bold")
+    rows = [
+        (
+            each.outcome.replace("_", " "),
+            "" if each.relevance is None else f"{each.relevance:.2f}",
+            *(
+                f"{each.scores[name]:.2f}" if name in each.scores else ""
+                for name in explanation.stages
+            ),
+            f"memory {each.memory}" if each.memory else f"turn {each.turn}",
+            each.text if len(each.text) <= MAX_EXPLAINED else f"{each.text[:MAX_EXPLAINED]}…",
+        )
+        for each in explanation.candidates
+    ]
+    if rows:
+        show_table(("outcome", "relevance", *explanation.stages, "of", "text"), rows)
+    console().print()
+
+
 def format_source(turn: Turn) -> str:
     """Return a turn's number, date and speaker, and the beginning of its text."""
     text = " ".join(turn.full_text.split())
@@ -153,6 +198,7 @@ def show_turn(turn: Turn) -> None:
     On a terminal, a long one is cut.
     """
     date = f"{format_date(turn)}, " if turn.dated else ""
+    speaker = f"{turn.speaker} (corrects memory {turn.corrects})" if turn.corrects else turn.speaker
     lines = turn.full_text.expandtabs(4).splitlines() or [""]
     shown = lines
     if console().is_terminal and (
@@ -160,7 +206,7 @@ def show_turn(turn: Turn) -> None:
     ):
         start = "\n".join(lines[:MAX_TURN_LINES])[:MAX_TURN_CHARACTERS].rstrip()
         shown = [*start.splitlines(), f"… (all of it: --turn {turn.id})"]
-    _print_wrapped(Text(f"{turn.id:>5}  {date}{turn.speaker}: {shown[0]}"), 0, hanging_indent=7)
+    _print_wrapped(Text(f"{turn.id:>5}  {date}{speaker}: {shown[0]}"), 0, hanging_indent=7)
     for line in shown[1:]:
         _print_wrapped(Text(line), 7)
 

@@ -2,34 +2,61 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
+import logging
+import os
+import socket
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from logging.config import dictConfig
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import anyio
 import typer
 
 from theanine.cli.options import (
     ChatOptions,
+    HostOption,
     JsonOption,
+    MetricsPortOption,
     StoreOption,
+    WebhookAllowOption,
     default_store,
     expand_options,
 )
 from theanine.cli.output import show_json
 from theanine.cli.rendering import show_table
 from theanine.cli.text import visible
+from theanine.client import AsyncClient, Client, OpenOptions
 from theanine.clock import system_clock
 from theanine.errors import MissingExtra, NotFound, SettingsError
 from theanine.private_files import make_folder
 from theanine.store import open_store, store_file
 from theanine.store.sql.api_keys import RIGHTS, ApiKey, create_key, load_keys, revoke_key
-from theanine.store.sql.store import SqlStore, Work
+from theanine.store.sql.audit import load_pseudonyms
+from theanine.store.sql.database import Work
+from theanine.store.sql.store import SqlStore
+from theanine.temporary_folders import remove_leftovers, temporary_folder
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from theanine.server import ServerOptions
+
+_log = logging.getLogger("theanine.server")
+
+LogFormat = Literal["text", "json"]
+LogLevel = Literal["debug", "info", "warning", "error"]
 
 GRACE = 30
 """Seconds that requests have to end when the service is stopped."""
+SILENCE = 60
+"""Seconds after which a process is replaced that says nothing; one that starts says nothing."""
 
 keys = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Create, list and revoke keys of the service."
@@ -55,9 +82,7 @@ class ServeOptions(ChatOptions):
 @expand_options
 def serve(
     options: ServeOptions,
-    host: Annotated[
-        str, typer.Option(envvar="THEANINE_HOST", metavar="ADDRESS", help="Address to listen on.")
-    ] = "127.0.0.1",
+    host: HostOption = "127.0.0.1",
     port: Annotated[
         int, typer.Option(envvar="THEANINE_PORT", min=0, max=65_535, help="Port to listen on.")
     ] = 8321,
@@ -77,7 +102,44 @@ def serve(
             help="Anthropic's API behind the memory proxy.",
         ),
     ] = "https://api.anthropic.com/v1",
+    recall_deadline: Annotated[
+        float,
+        typer.Option(
+            envvar="THEANINE_RECALL_DEADLINE",
+            min=0.01,
+            max=60,
+            metavar="SECONDS",
+            help="Time within which a recall answers, by doing less if need be.",
+        ),
+    ] = 10.0,
     processes: Annotated[int, typer.Option(min=1, max=64, help="Number of processes.")] = 1,
+    drain: Annotated[
+        float,
+        typer.Option(
+            envvar="THEANINE_DRAIN",
+            min=0,
+            metavar="SECONDS",
+            help="Time after SIGTERM in which requests are still taken, while /ready says no.",
+        ),
+    ] = 0,
+    metrics_port: MetricsPortOption = None,
+    audit_days: Annotated[
+        int,
+        typer.Option(
+            envvar="THEANINE_AUDIT_DAYS",
+            min=0,
+            help="Days that entries of the audit log are kept; 0 for no audit log.",
+        ),
+    ] = 30,
+    webhook_allow: WebhookAllowOption = None,
+    log_format: Annotated[
+        LogFormat,
+        typer.Option(envvar="THEANINE_LOG_FORMAT", help="Form of the log on standard error."),
+    ] = "text",
+    log_level: Annotated[
+        LogLevel,
+        typer.Option(envvar="THEANINE_LOG_LEVEL", help="What is logged; `info` has requests."),
+    ] = "info",
     dev: Annotated[
         bool, typer.Option("--dev", help="Ask for no key; only this machine may connect.")
     ] = False,
@@ -86,7 +148,8 @@ def serve(
 
     The API is described at /openapi.json. It includes a memory proxy: a client of OpenAI or
     Anthropic whose base URL is the service's talks with its provider through it, and it recalls and
-    logs for the user in the header Theanine-User.
+    logs for the user in the header Theanine-User. With the extra mcp, clients of the Model Context
+    Protocol connect to /mcp.
 
     \b
     theanine keys create --name app
@@ -94,12 +157,54 @@ def serve(
     theanine serve --dev
     theanine serve --store postgresql://app@db/memory --host 0.0.0.0 --processes 4
     """
+    run_service(
+        options.open_options(),
+        host=host,
+        port=port,
+        processes=processes,
+        dev=dev,
+        openai_url=openai_url,
+        anthropic_url=anthropic_url,
+        drain=drain,
+        audit=timedelta(days=audit_days) if audit_days else None,
+        webhook_allow=webhook_allow or (),
+        metrics_port=metrics_port,
+        log_format=log_format,
+        log_level=log_level,
+        recall_deadline=recall_deadline,
+    )
+
+
+def run_service(
+    client: OpenOptions,
+    *,
+    host: str,
+    port: int,
+    dev: bool,
+    processes: int = 1,
+    metrics_port: int | None = None,
+    log_format: LogFormat = "text",
+    log_level: LogLevel = "info",
+    webhook_allow: Sequence[str] = (),
+    **options: Any,
+) -> None:
+    """Run the service until it is stopped; ``options`` are others of ``ServerOptions``.
+
+    Raises MissingExtra, SettingsError for ``dev`` on an address that others can reach and for a
+    port that is taken, and what keeps the store from being opened.
+    """
+    remove_leftovers()
+    if metrics_port is not None and processes > 1:
+        _share_metrics()
     try:
         import uvicorn
-        from uvicorn.supervisors import Multiprocess
 
-        from theanine.server import ServerOptions, create_app
+        from theanine.server import ServerOptions
         from theanine.server.access import is_loopback
+        from theanine.server.logs import log_config
+        from theanine.server.metrics import serve_metrics
+        from theanine.server.processes import Processes
+        from theanine.webhooks.guard import Guard
     except ModuleNotFoundError as error:
         raise MissingExtra("server", "the service") from error
     if dev and not is_loopback(host):
@@ -107,18 +212,31 @@ def serve(
             f"--dev asks for no key, so it listens only on this machine, not on {host}; create a "
             "key with `theanine keys create` instead"
         )
-    client = options.open_options()
-    _make_default_folder(str(client.location))
-    served = ServerOptions(client, dev=dev, openai_url=openai_url, anthropic_url=anthropic_url)
+    guard = Guard(webhook_allow)
+    served = ServerOptions(
+        client, dev=dev, mcp_sessions=processes == 1, webhook_guard=guard, **options
+    )
+    make_default_folder(str(served.client.location))
+    listen(host, port).close()  # before anything is logged, and with one line
+    check_store(client)
+    logs = log_config(log_format, log_level)
+    dictConfig(logs)
+    if metrics_port is not None:
+        port_used = serve_metrics(host, metrics_port)
+        _log.info("metrics on http://%s:%d/metrics", host, port_used)
+    if not dev and not _has_key(str(client.location)):
+        _log.warning("no key is valid, so requests are refused: run `theanine keys create`")
     config = uvicorn.Config(
-        partial(create_app, served),
+        partial(_make_app, served),
         factory=True,
         host=host,
         port=port,
         workers=processes,
-        log_level="info",
+        log_config=logs,
+        access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE,
+        timeout_worker_healthcheck=SILENCE,
     )
     if processes == 1:
         server = uvicorn.Server(config)
@@ -126,7 +244,62 @@ def serve(
         if not server.started:
             raise typer.Exit(1)
     else:
-        Multiprocess(config, sockets=[config.bind_socket()]).run()
+        Processes(config, sockets=[config.bind_socket()]).run()
+
+
+def check_store(options: OpenOptions) -> None:
+    """Open and close a client as the service will, and raise what keeps it from starting.
+
+    The server itself would log a trace of it.
+    """
+    location = str(options.location)
+    with Client(AsyncClient(replace(options, remembering="later"))):
+        pass
+    run_in_store(location, load_pseudonyms, create=True)
+
+
+def _has_key(location: str) -> bool:
+    now = system_clock()
+    return any(key.is_valid(now) for key in run_in_store(location, load_keys))
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound to an address. Raises SettingsError if it can't be used."""
+    try:
+        family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind)
+    except OSError as error:
+        raise SettingsError(f"the address {host} can't be used ({error.strerror})") from error
+    if os.name == "posix":
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+    except OSError as error:
+        listening.close()
+        raise SettingsError(
+            f"port {port} of {host} can't be used ({error.strerror}); name another with "
+            "--port, 0 for any free one"
+        ) from error
+    return listening
+
+
+def _make_app(options: ServerOptions) -> FastAPI:
+    """Return the application, in each process that serves it."""
+    from theanine.server import create_app
+
+    app = create_app(options)
+    # What has been loaded stays: else the garbage collector would stop requests to go through it.
+    gc.collect()
+    gc.freeze()
+    return app
+
+
+def _share_metrics() -> None:
+    """Have all processes count into one folder, which is theirs alone."""
+    until_exit = ExitStack()
+    folder = until_exit.enter_context(temporary_folder("metrics"))
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+    atexit.register(until_exit.close)
 
 
 @keys.command()
@@ -168,7 +341,7 @@ def create(
         rate=rate,
         expires_at=None if days is None else now + timedelta(days=days),
     )
-    key, token = _run(store or default_store(), work, create=True)
+    key, token = run_in_store(store or default_store(), work, create=True)
     if as_json:
         show_json({"token": token, "key": key})
     else:
@@ -188,7 +361,7 @@ def list_(
     \b
     theanine keys list
     """
-    found: list[ApiKey] = _run(store or default_store(), partial(load_keys, tenant=tenant))
+    found: list[ApiKey] = run_in_store(store or default_store(), partial(load_keys, tenant=tenant))
     if as_json:
         show_json(found)
     elif not found:
@@ -222,15 +395,17 @@ def revoke(
     \b
     theanine keys revoke 3f9a1c0d2b4e6f88
     """
-    revoked = _run(store or default_store(), partial(revoke_key, key=key, at=system_clock()))
+    revoked = run_in_store(
+        store or default_store(), partial(revoke_key, key=key, at=system_clock())
+    )
     print(visible(f"key {revoked.id} ({revoked.name}) is revoked"))
 
 
-def _run(location: str, work: Work[[], Any], *, create: bool = False) -> Any:
+def run_in_store(location: str, work: Work[[], Any], *, create: bool = False) -> Any:
     """Call a function in a transaction of the store."""
     file = store_file(location)
     if create:
-        _make_default_folder(location)
+        make_default_folder(location)
     elif file is not None and not Path(file).exists():
         raise NotFound(f"there is no store at {location}; name another with --store")
     return anyio.run(_write, location, work)
@@ -239,7 +414,7 @@ def _run(location: str, work: Work[[], Any], *, create: bool = False) -> Any:
 async def _write(location: str, work: Work[[], Any]) -> Any:
     store = open_store(location)
     if not isinstance(store, SqlStore):
-        raise SettingsError("keys need a store in a file or in PostgreSQL")
+        raise SettingsError("this needs a store in a file or in PostgreSQL")
     await store.open()
     try:
         return await store.write(work)
@@ -247,7 +422,8 @@ async def _write(location: str, work: Work[[], Any]) -> Any:
         await store.close()
 
 
-def _make_default_folder(location: str) -> None:
+def make_default_folder(location: str) -> None:
+    """Make the folder of a store if it is the default one."""
     if location == default_store():
         make_folder(Path(location).parent)
 

@@ -5,27 +5,33 @@ from __future__ import annotations
 import json
 import signal
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
-from theanine import Worker
+from theanine import Client, Worker
 from theanine.cli.options import (
+    HostOption,
+    MetricsPortOption,
     RememberOptions,
     StoreOptions,
     UsersOptions,
+    WebhookAllowOption,
     expand_options,
 )
 from theanine.cli.output import FormatOptions, json_default, resumable
 from theanine.cli.rendering import show_table
 from theanine.cli.text import pluralize, visible
 from theanine.client.worker import CONCURRENCY, GRACE, MIN_LEASE, POLL
-from theanine.errors import SettingsError
+from theanine.errors import MissingExtra, SettingsError
 from theanine.remembering.remember import LEASE, RememberReport
+from theanine.store import open_store
+from theanine.store.sql.store import SqlStore
 from theanine.store.values import Pending
+from theanine.telemetry import add_listener
 from theanine.types import Scope
 
 
@@ -68,6 +74,9 @@ def worker(
             help="Time that sessions in progress get to finish after SIGTERM or Ctrl-C.",
         ),
     ] = GRACE,
+    host: HostOption = "127.0.0.1",
+    metrics_port: MetricsPortOption = None,
+    webhook_allow: WebhookAllowOption = None,
     once: Annotated[
         bool, typer.Option("--once", help="Exit when nothing is due, with 1 if a session failed.")
     ] = False,
@@ -76,7 +85,9 @@ def worker(
     """Remember what waits, of all users, until stopped.
 
     Run any number of them, on any machines that reach the store. A session that fails is tried
-    again after 1, 4, 16, 64 and 256 minutes, then set aside: see `theanine pending`.
+    again after 1, 4, 16, 64 and 256 minutes, then set aside: see `theanine pending`. The port of
+    the metrics has the probes /health and /ready, too. With the extra server, it also sends what
+    waits for webhooks.
 
     \b
     theanine worker
@@ -84,10 +95,12 @@ def worker(
     theanine worker --once
     """
     counts: Counter[str] = Counter()
+    count: Callable[[str], object] = str
 
     def show(report: RememberReport) -> None:
         record = _describe_report(report)
         counts[record["result"]] += 1
+        count(record["result"])
         line = json.dumps(record, default=json_default, ensure_ascii=False)
         print(visible(line if as_json else _format_line(record)), flush=True)
 
@@ -95,10 +108,13 @@ def worker(
         running = client.worker(
             poll=poll, concurrency=concurrency, lease=lease, grace=grace, progress=show
         )
+        if metrics_port is not None:
+            count = _serve_metrics(running, host, metrics_port)
         if not once:
             users = pluralize(concurrency, "users")
             _notify(f"worker of {client.location}: looks every {poll:g} s, {users} at once")
-        with _stopped_by_signals(running):
+        location = str(options.open_options().location)
+        with _stopped_by_signals(running), _delivering(client, location, webhook_allow, once=once):
             running.run(once=once)
     if not once:
         _notify(
@@ -106,6 +122,60 @@ def worker(
         )
     elif counts["failed"] or counts["set-aside"]:
         raise typer.Exit(1)
+
+
+def _serve_metrics(running: Worker, host: str, port: int) -> Callable[[str], object]:
+    """Serve metrics and probes of a worker, and return what counts the results of sessions."""
+    try:
+        from theanine.server.metrics import SESSIONS, record_operation, serve_metrics
+    except ModuleNotFoundError as error:
+        raise MissingExtra("server", "metrics") from error
+    add_listener(record_operation)
+    probes: dict[str, Callable[[], str]] = {
+        "/health": lambda: "" if running.responds() else "no answer",
+        "/ready": lambda: running.problem,
+    }
+    port = serve_metrics(host, port, probes)
+    _notify(f"metrics on http://{host}:{port}/metrics")
+    return lambda result: SESSIONS.labels(result).inc()
+
+
+@contextmanager
+def _delivering(
+    client: Client, location: str, allowed: Sequence[str] | None, *, once: bool
+) -> Generator[None]:
+    """Send what waits for webhooks during the block or, with ``once``, after it.
+
+    Raises MissingExtra if networks are named and the extra server isn't installed.
+    """
+    try:
+        from theanine.webhooks.deliverer import Deliverer
+        from theanine.webhooks.guard import Guard
+    except ModuleNotFoundError as error:
+        if allowed:
+            raise MissingExtra("server", "webhooks") from error
+        yield
+        return
+    guard, store = Guard(allowed or ()), open_store(location)
+    assert isinstance(store, SqlStore)
+    portal = client.portal
+    portal.call(store.open)
+    deliverer = Deliverer(store, guard)
+    try:
+        if once:
+            yield
+            portal.call(deliverer.run, True)
+        else:
+            sending = portal.start_task_soon(deliverer.run)
+            try:
+                yield
+            except BaseException:
+                sending.cancel()
+                raise
+            portal.call(deliverer.stop)
+            sending.result()
+    finally:
+        portal.call(store.close)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from theanine.client.background import Remembering
 from theanine.client.client import AsyncClient, aopen
+from theanine.client.explaining import Explanation
 from theanine.client.options import OpenOptions
 from theanine.client.session import AddReport, AsyncLiveSession
 from theanine.client.streaming import AsyncReplyStream
@@ -17,6 +18,7 @@ __all__ = [
     "AsyncUserMemory",
     "AsyncWorker",
     "Client",
+    "Explanation",
     "ImportReport",
     "LiveSession",
     "OpenOptions",

@@ -7,7 +7,7 @@ none at all. Values are checked where they are used: this module knows types onl
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from sys import maxsize
 from types import NoneType, UnionType
@@ -118,7 +118,7 @@ def check_type(name: str, value: object, hint: Any, error: type[UserError] = Set
 
 def _find_fault(name: str, value: object, hint: Any) -> str:
     """Return what is wrong with a value, or an empty string."""
-    kinds = list(_alternatives(hint))
+    kinds = _alternatives(hint)
     fitting = [kind for kind in kinds if _fits(value, kind)]
     if isinstance(value, int) and abs(value) > maxsize:
         return f"{name} is too large a number"
@@ -132,7 +132,7 @@ def _find_fault(name: str, value: object, hint: Any) -> str:
 
 
 def _find_fault_within(name: str, value: object, kind: Any) -> str:
-    """Return what is wrong with an element of a list or a key of a mapping, or an empty string."""
+    """Return the fault of an element of a list or a key of a mapping, or an empty string."""
     if get_origin(kind) is Mapping:
         keys = {type(key) for key in cast("Mapping[object, object]", value)}
         wrong = sorted(key.__name__ for key in keys if not issubclass(key, str))
@@ -147,16 +147,17 @@ def _find_fault_within(name: str, value: object, kind: Any) -> str:
     return next(filter(None, faults), "")
 
 
-def _alternatives(hint: Any) -> Iterator[Any]:
-    if get_origin(hint) in (Union, UnionType):
-        for each in get_args(hint):
-            yield from _alternatives(each)
-    else:
-        yield hint
+def _alternatives(hint: Any) -> Sequence[Any]:
+    # Not cached: unions that differ in order alone are equal, and messages name types in order.
+    if get_origin(hint) not in (Union, UnionType):
+        return (hint,)
+    return tuple(kind for each in get_args(hint) for kind in _alternatives(each))
 
 
 def _fits(value: object, kind: Any) -> bool:
-    """Whether a value is of a type, its elements aside."""
+    """Return whether a value is of a type, without looking at its elements."""
+    if kind is NoneType or kind is str:  # the most frequent ones
+        return isinstance(value, kind)
     origin = get_origin(kind) or kind
     if origin is Literal:
         return any(value == each and type(value) is type(each) for each in get_args(kind))
@@ -182,6 +183,6 @@ def _describe(kind: Any) -> list[str]:
 
 
 def _is_plain(value: object, kinds: Sequence[Any]) -> bool:
-    """Whether a value may be shown: numbers, and names where one of several is expected."""
+    """Return whether a message may show a value: a number, or a name among several choices."""
     is_choice = isinstance(value, str) and any(get_origin(kind) is Literal for kind in kinds)
     return value is None or isinstance(value, bool | int | float) or is_choice

@@ -149,17 +149,23 @@ class AsyncClient(ScopedOperations):
             progress=progress,
         )
 
-    async def retention(self) -> timedelta | None:
-        """Return how long turns are kept for users without a setting of their own."""
-        return (await self._engine.store.settings(None)).retention
+    async def retention(self, *, tenant: str | None = None) -> timedelta | None:
+        """Return how long turns are kept for users without a setting of their own.
 
-    async def set_retention(self, retention: timedelta | None) -> None:
+        That of a tenant, or of the store, which holds for tenants without one.
+        """
+        return (await self._engine.store.settings(tenant)).retention
+
+    async def set_retention(
+        self, retention: timedelta | None, *, tenant: str | None = None
+    ) -> None:
         """Set how long turns and memories are kept, for users without a setting of their own.
 
-        What is older is forgotten by the next ``remember`` or ``expire``. None keeps everything.
-        Raises SettingsError for less than a minute.
+        Those of a ``tenant``, or of tenants without a setting. What is older is forgotten by the
+        next ``remember`` or ``expire``. None keeps what no wider setting expires. Raises
+        SettingsError for less than a minute.
         """
-        await self._engine.store.set_retention(None, retention)
+        await self._engine.store.set_retention(tenant, retention)
 
     async def users(self) -> list[Scope]:
         """Return all scopes that hold data."""
@@ -218,11 +224,14 @@ class AsyncClient(ScopedOperations):
 
 
 def _check_method(records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield records; raise SettingsError at a header whose method isn't installed."""
+    """Yield records; raise SettingsError at a header whose method isn't installed.
+
+    An export of a store that has not remembered anything yet has an empty one.
+    """
     for record in records:
         # What is no object, the store reports.
         header = isinstance(cast("object", record), Mapping) and record.get("type") == "theanine"
-        if header and isinstance(name := record.get("method"), str):
+        if header and isinstance(name := record.get("method"), str) and name:
             method_class(canonical_method(name.partition("~")[0], warn=False))
         yield record
 

@@ -1,4 +1,4 @@
-"""The newest turns of threads, so that a request reads only what its client doesn't know."""
+"""Cache of the newest turns of threads, so that only newer ones must be read."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from theanine.store.base import Store
 from theanine.types import CALLED, Role, Scope, Turn
 
 CAPACITY = 500
-"""Dialogues that one client keeps: the most recently used ones."""
+"""Maximum dialogues in a client's cache."""
 KEPT = 1_000
-"""Turns of a dialogue that are kept: the newest ones."""
+"""Maximum turns of a dialogue that are kept, the newest ones."""
 
 
 class Dialogue:
@@ -33,7 +33,7 @@ class Dialogue:
 
     @property
     def last(self) -> Turn | None:
-        """The last turn, as far as it is known."""
+        """The last turn that was read; None without any."""
         return self._turns[-1] if self._turns else None
 
     def extend(self, turns: Iterable[Turn]) -> None:
@@ -69,7 +69,7 @@ class Dialogue:
         return shown
 
     async def prompt(self, count: int | None, *, in_steps: bool = False) -> list[Turn]:
-        """Return what :meth:`shown` does, after the system's newest turn if that is older."""
+        """Return :meth:`shown`, preceded by the newest system turn if that is older."""
         shown = await self.shown(count, in_steps=in_steps)
         system = await self.system()
         return [system, *shown] if system and shown and system.id < shown[0].id else shown
@@ -105,7 +105,10 @@ class Dialogue:
             if self._epoch != version.epoch:  # something was erased meanwhile
                 return await self._newest(count)
             self.extend(later)
-        return self._turns[-count:] if count else list(self._turns)
+        shown = self._turns[-count:] if count else list(self._turns)
+        if hidden := version.hidden:
+            return [turn for turn in shown if not hidden.has_turn(turn.id, turn.session)]
+        return shown
 
     async def _read(
         self, *, last: int | None = None, after: int = 0, role: Role | None = None

@@ -9,17 +9,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from os import PathLike, fspath
-from random import Random
 from sys import maxsize
 from weakref import WeakValueDictionary
-
-import anyio
 
 from theanine.cancellation import finish
 from theanine.client.background import Background, Remembering
 from theanine.client.dialogues import DialogueCache
-from theanine.client.merging import merge_recollections, without_numbers
 from theanine.client.options import (
     ListArguments,
     OpenOptions,
@@ -28,7 +25,8 @@ from theanine.client.options import (
     list_options,
     recall_options,
 )
-from theanine.client.redaction import redaction
+from theanine.client.recalling import Recalling
+from theanine.client.redaction import redact_document, redaction
 from theanine.client.streaming import AsyncReplyStream
 from theanine.clock import find_zone
 from theanine.embeddings.open import open_embedder, open_reranker
@@ -37,22 +35,19 @@ from theanine.errors import (
     NotFound,
     RememberingFailed,
     SettingsError,
-    Stale,
     StoreError,
     TheanineError,
 )
 from theanine.llm.base import ChatModel, Closable
 from theanine.llm.chat import Chat
 from theanine.llm.open import open_chats
-from theanine.methods.base import Context, Method, RecallOptions, Reply, ReplyOptions
+from theanine.methods.base import Method, RecallOptions
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.methods.shared.config import find_temperature
-from theanine.methods.shared.pinned import reserve_pinned
 from theanine.remembering.expire import forget_expired
 from theanine.remembering.left_out import LeftOut, for_each_scope
 from theanine.remembering.rebuild import Rebuilder
 from theanine.remembering.remember import GoesOn, Progress, RememberReport, RememberWorker
-from theanine.retrieval.bounds import bound_index
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_cache import ScopeCache
@@ -60,17 +55,16 @@ from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import open_store
 from theanine.store.processes import HOLDING, process_holder
 from theanine.store.values import ForgetReport, Listing
-from theanine.types import SPOKEN, Recollection, Scope, Turn, Utterance
+from theanine.types import Scope
 
 _log = logging.getLogger(__name__)
 
-DEFAULT_OPTIONS = RecallOptions()
 
-
-class Engine:
+class Engine(Recalling):
     """A store, a method and an embedder, with optional chat models and an optional reranker."""
 
     def __init__(self, options: OpenOptions) -> None:
+        super().__init__()
         location, method = options.location, options.method
         embedder, reranker = options.embedder, options.reranker
         self.options = options
@@ -105,7 +99,10 @@ class Engine:
         self._use(method or open_method(DEFAULT))  # open() looks up the store's default
 
     def _chat(self, model: ChatModel | None) -> Chat | None:
-        return Chat(model, self.store, self.clock, self.options.limits) if model else None
+        if model is None:
+            return None
+        redact = partial(redact_document, redact=self.redact) if self.redact else None
+        return Chat(model, self.store, self.clock, self.options.limits, redact=redact)
 
     def _use(self, method: Method) -> None:
         self.method = method
@@ -127,10 +124,6 @@ class Engine:
             self.options.seed,
         )
 
-    @property
-    def _recalls_from_log(self) -> bool:
-        return getattr(self.method, "recalls_from_log", False)
-
     async def open(self) -> None:
         """Open the store and, if no method was named, use the store's default."""
         try:
@@ -143,7 +136,7 @@ class Engine:
             raise
 
     def hold_sessions(self) -> None:
-        """Say from now on that this process lives, so that no other ends its open sessions."""
+        """Keep this process listed as alive, so that no other process ends its open sessions."""
         if self._holding is None:
             self._holding = asyncio.get_running_loop().create_task(self._hold())
 
@@ -173,6 +166,7 @@ class Engine:
             self._holding.cancel()
             await asyncio.wait([self._holding])
             self._holding = None
+        await self._loads.cancel()
         await self.indexes.close()
         for part in dict.fromkeys((self.chat, self.memory_chat, self.embedder)):
             if isinstance(part, Closable):
@@ -191,110 +185,15 @@ class Engine:
 
     async def listing(self, scope: Scope, arguments: ListArguments) -> Listing:
         """Return the options of a list. Raises SettingsError."""
-        return list_options(await self.now(scope), arguments)
+        hidden = (await self.store.scope_version(scope)).hidden
+        return replace(list_options(await self.now(scope), arguments), hidden=hidden)
 
     async def break_off(self, session_key: object) -> None:
-        """Let what was received of a session's streamed reply be logged before what follows."""
+        """Break off a session's streamed reply, and wait until what was received is logged."""
         if stream := self.streams.get(session_key):
             await stream.aclose()
             if self.streams.get(session_key) is stream:  # else another has begun meanwhile
                 del self.streams[session_key]
-
-    async def recall(
-        self,
-        dialogue: Sequence[Utterance],
-        scope: Scope,
-        options: RecallOptions = DEFAULT_OPTIONS,
-        shared: Sequence[Scope] = (),
-    ) -> Recollection:
-        """Retrieve what matters for the dialogue, also from ``shared`` scopes."""
-        context = await self.context(scope, options, recalling=True)
-        own = await self._recall(dialogue, context)
-        if not shared:
-            return own
-        return await self._recall_shared(dialogue, scope, own, options, shared)
-
-    async def _recall_shared(
-        self,
-        dialogue: Sequence[Utterance],
-        scope: Scope,
-        own: Recollection,
-        options: RecallOptions,
-        shared: Sequence[Scope],
-    ) -> Recollection:
-        """Merge the recollection of a scope with those of others."""
-        recollections = {scope: own}
-        for other in shared:
-            context = await self.context(other, options, recalling=True)
-            recollections[other] = await self._recall(without_numbers(dialogue), context)
-        budget = options.budget if options.budget is not None else self._default_budget
-        return merge_recollections(recollections, budget, options.limit)
-
-    @property
-    def _default_budget(self) -> int | None:
-        """The tokens of a recollection by the method's own settings, if they set it."""
-        return getattr(getattr(self.method, "config", None), "budget", None)
-
-    async def _recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        options, method = context.options, self.method
-        if options.min_relevance is not None and not getattr(method, "estimates_relevance", False):
-            raise SettingsError(
-                f"the method {method.name} doesn't estimate relevance with these settings, so "
-                "min_relevance can't be used: leave it out, or use theanine with its defaults"
-            )
-        context = replace(
-            context, current=frozenset(turn.id for turn in dialogue if isinstance(turn, Turn))
-        )
-        started = anyio.current_time()
-        pinned, context = await reserve_pinned(context, self._default_budget)
-        spoken = [turn for turn in dialogue if turn.role in SPOKEN]
-        recollection = await method.recall(spoken, context)
-        parts = [part for part in recollection.parts if not context.shows(part.source_turns)]
-        if bounds := options.bounds:  # a merged statement may also tell what was before
-            parts = [part for part in parts if all(map(bounds.includes, part.source_turns))]
-        if options.limit is not None:
-            # Among equal scores, the latest: parts without a score are in order of time.
-            order = sorted(range(len(parts)), key=lambda at: (parts[at].score, at), reverse=True)
-            parts = [parts[at] for at in sorted(order[: options.limit - len(pinned)])]
-        speakers = (turn.speaker for turn in reversed(dialogue) if turn.role == "user")
-        user = next(speakers, context.scope.user)
-        recollection = replace(recollection, parts=(*pinned, *parts), user=user)
-        _log.info(
-            "%s: recalled parts=%d turns=%d memories=%d ms=%.1f",
-            context.scope,
-            len(recollection.parts),
-            len(recollection.source_turns),
-            len(recollection.memories),
-            1000 * (anyio.current_time() - started),
-        )
-        return recollection
-
-    async def reply(
-        self,
-        dialogue: Sequence[Utterance],
-        scope: Scope,
-        speaker: str,
-        options: RecallOptions,
-        replying: ReplyOptions,
-        shared: Sequence[Scope] = (),
-    ) -> tuple[Reply, int]:
-        """Return the next turn of ``speaker`` and the epoch of the scope that it was made from.
-
-        A reply that is logged with this epoch is refused if something was erased in between. Raises
-        Stale if that happened in a shared scope while the reply was made.
-        """
-        epochs = {other: (await self.store.scope_version(other)).epoch for other in shared}
-        # Both steps see the same memories.
-        context = await self.context(scope, options, recalling=True)
-        context = replace(context, replying=replying)
-        recollection = await self._recall(dialogue, context)
-        if shared:
-            recollection = await self._recall_shared(dialogue, scope, recollection, options, shared)
-        reply = await self.method.respond(dialogue, recollection, speaker, context)
-        for other, epoch in epochs.items():
-            if (await self.store.scope_version(other)).epoch != epoch:
-                raise Stale(f"something of {other} was forgotten meanwhile; reply again")
-        return reply, context.index.state.epoch
 
     async def remember(
         self, scope: Scope | None, *, elsewhere: bool = False, progress: Progress | None = None
@@ -320,7 +219,7 @@ class Engine:
     async def remember_due(
         self, scope: Scope, progress: Progress, goes_on: GoesOn, lasting: timedelta
     ) -> list[RememberReport]:
-        """Remember what is due in a scope; see :meth:`RememberWorker.remember_due`."""
+        """Remember due sessions of a scope; see :meth:`RememberWorker.remember_due`."""
         reports = await self.worker.remember_due(scope, progress, goes_on, lasting)
         await self._complete(reports)
         return reports
@@ -351,7 +250,7 @@ class Engine:
     async def remember_ended(
         self, scope: Scope, when: bool | RememberWhen | None
     ) -> list[RememberReport]:
-        """Remember what ended in a scope, when the caller or else the options say so.
+        """Remember ended sessions of a scope, when the caller or else the options say so.
 
         Raises RememberingFailed if it is to be remembered now, and fails.
         """
@@ -374,7 +273,7 @@ class Engine:
     def start_remembering(
         self, scope: Scope | None, then: Callable[[RememberReport], object] | None = None
     ) -> Remembering:
-        """Remember what is pending in the background."""
+        """Remember pending sessions in the background."""
         return self.background.start(scope, then or self.options.on_remembered)
 
     async def expire(self, scope: Scope | None, *, rounded: bool = False) -> list[ForgetReport]:
@@ -384,8 +283,7 @@ class Engine:
     async def warm_up(self, scope: Scope) -> None:
         """Load what a recall needs."""
         if self._recalls_from_log:
-            index = await self.indexes.get(scope, memories=self.chat is not None)
-            await index.log(self.embedder)
+            await self._load(scope, memories=self.chat is not None)
         else:
             await self.indexes.settled(scope)
 
@@ -422,29 +320,3 @@ class Engine:
         """Raise NotFound for a scope that holds nothing."""
         if not (await self.store.scope_version(scope)).scope_id:  # names of others stay secret
             raise NotFound(f"no user {scope} in this store")
-
-    async def context(
-        self, scope: Scope, options: RecallOptions = DEFAULT_OPTIONS, *, recalling: bool = False
-    ) -> Context:
-        """Return what the method may use for one recall or reply.
-
-        For ``recalling`` from the log, memories are only read where a model may see them or where
-        bounds apply to them.
-        """
-        log_only = recalling and self._recalls_from_log
-        log_only = log_only and self.chat is None and not options.bounds
-        index = await self.indexes.get(scope, memories=not log_only)
-        chat = self.chat.for_scope(scope) if self.chat else None
-        if chat:
-            chat.epoch = index.state.epoch
-        if options.bounds:
-            index = await bound_index(index, options.bounds)
-        return Context(
-            scope=scope,
-            chat=chat,
-            embedder=self.embedder,
-            index=index,
-            rng=Random(self.options.seed),
-            options=options,
-            reranking=self.reranking,
-        )

@@ -39,7 +39,7 @@ def merge_recollections(
 
 
 def without_numbers(dialogue: Sequence[Utterance]) -> list[Utterance]:
-    """Return the turns of a dialogue without their numbers, which are of their own scope alone."""
+    """Return the turns of a dialogue without their numbers, which mean nothing in other scopes."""
     return [
         Utterance(
             text=turn.text,

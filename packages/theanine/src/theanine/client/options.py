@@ -156,6 +156,7 @@ class RecallArguments(TypedDict, total=False):
     until: Moment | None
     as_of: Moment | None
     where: Where | None
+    deadline: float | None
 
 
 class ListArguments(TypedDict, total=False):
@@ -183,6 +184,7 @@ def recall_options(now: datetime, arguments: RecallArguments) -> RecallOptions:
         until=read_moment("until", arguments.get("until"), now, end=True),
         as_of=read_moment("as_of", arguments.get("as_of"), now, end=True),
         where=Filter.parse(arguments.get("where")),
+        deadline=arguments.get("deadline"),
     )
 
 

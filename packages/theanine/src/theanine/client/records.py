@@ -11,10 +11,11 @@ from theanine.client.engine import Engine
 from theanine.client.options import ListArguments
 from theanine.errors import BadInput, NotFound, SettingsError
 from theanine.methods.theanine.method import longest_timelines
-from theanine.store.values import ForgetReport, UserSettings
+from theanine.store.values import ForgetReport, Hidden, UserSettings
+from theanine.telemetry import memory_operation
 from theanine.text.attribution import without_attribution
 from theanine.types import (
-    PIN_KINDS,
+    LIVE_KINDS,
     Link,
     Mark,
     Memory,
@@ -89,9 +90,12 @@ class RecordOperations:
             )
         if options or (ids is not None and thread is not None):
             raise SettingsError("turns() takes ids or options of a list, not both")
-        return await store.turns(
+        found = await store.turns(
             self.scope, session=session, thread=thread, ids=ids, with_content=with_content
         )
+        if hidden := await self._hidden():
+            return [turn for turn in found if not hidden.has_turn(turn.id, turn.session)]
+        return found
 
     async def memories(
         self, *, pinned: bool | None = None, **options: Unpack[ListArguments]
@@ -100,21 +104,32 @@ class RecordOperations:
         listing = await self._engine.listing(self.scope, options)
         method = self._engine.method.name
         if pinned is None and not options:
-            return await self._engine.store.memories(self.scope, method=method)
+            found = await self._engine.store.memories(self.scope, method=method)
+            return _shown(found, await self._hidden())
         return await self._engine.store.list_memories(self.scope, listing, method, pinned=pinned)
 
     async def marks(self) -> list[Mark]:
         """Return the marks of memories that are not in effect, in the order of their ids."""
         marks = await self._engine.store.marks(self.scope, method=self._engine.method.name)
-        return [mark for mark in marks if mark.kind not in PIN_KINDS]
+        marks = [mark for mark in marks if mark.kind not in LIVE_KINDS]
+        if marks and await self._hidden():
+            shown = {None, *(memory.id for memory in await self.memories())}
+            return [mark for mark in marks if {mark.memory, mark.by} <= shown]
+        return marks
 
     async def links(self) -> list[Link]:
         """Return the links between memories."""
-        return await self._engine.store.links(self.scope, method=self._engine.method.name)
+        links = await self._engine.store.links(self.scope, method=self._engine.method.name)
+        if links and await self._hidden():
+            shown = {memory.id for memory in await self.memories()}
+            return [link for link in links if link.older in shown and link.newer in shown]
+        return links
 
     async def timelines(self, memory: int | None = None) -> list[Timeline]:
-        """Return the longest timeline to each memory that has no newer link.
+        """Return timelines that together show every memory that has a link.
 
+        First the longest timeline to each memory that has no newer link, then the longest of each
+        linked memory that none of these shows.
         With ``memory``, only timelines of the memories linked with that one, directly or not.
         Raises NotFound for an unknown memory.
         """
@@ -128,7 +143,7 @@ class RecordOperations:
     async def get(self, memory: int) -> Memory:
         """Return the memory with this id. Raises NotFound."""
         found = await self._engine.store.memories(self.scope, ids=[memory])
-        if not found:
+        if not (found := _shown(found, await self._hidden())):
             raise self._unknown(memory)
         return found[0]
 
@@ -155,6 +170,7 @@ class RecordOperations:
             last = set(versions)
             versions |= {number for pair in changes if not last.isdisjoint(pair) for number in pair}
         found = await store.memories(self.scope, ids=sorted(versions))
+        found = _shown(found, await self._hidden())
         return sorted(found, key=lambda version: version.order)
 
     async def correct(self, memory: int, text: str) -> Memory:
@@ -168,16 +184,17 @@ class RecordOperations:
         """
         embedder, redact = self._engine.embedder, self._engine.redact
         text = redact(text) if redact else text
-        [vector] = await embedder.embed([without_attribution(text)])
-        return await self._engine.store.correct_memory(
-            self.scope,
-            memory,
-            text,
-            vector,
-            speaker=self.name,
-            embedder=embedder.name,
-            at=self._engine.clock(),
-        )
+        with memory_operation("update_memory", self.scope.agent, self.scope.tenant):
+            [vector] = await embedder.embed([without_attribution(text)])
+            return await self._engine.store.correct_memory(
+                self.scope,
+                memory,
+                text,
+                vector,
+                speaker=self.name,
+                embedder=embedder.name,
+                at=self._engine.clock(),
+            )
 
     async def pin(self, memory: int) -> bool:
         """Have a memory in every recollection, as far as its budget goes; False if it was pinned.
@@ -185,11 +202,19 @@ class RecordOperations:
         Bounds and filters of a recall hold for it too. Raises NotFound, and BadInput for a memory
         that was corrected.
         """
-        return await self._engine.store.set_pin(self.scope, memory, True)
+        return await self._set_pin(memory, True)
 
     async def unpin(self, memory: int) -> bool:
         """Take the pin off a memory; False if it was not pinned. Raises NotFound."""
-        return await self._engine.store.set_pin(self.scope, memory, False)
+        return await self._set_pin(memory, False)
+
+    async def _set_pin(self, memory: int, pinned: bool) -> bool:
+        with memory_operation("update_memory", self.scope.agent, self.scope.tenant):
+            return await self._engine.store.set_pin(self.scope, memory, pinned)
+
+    async def _hidden(self) -> Hidden:
+        """Return what is about to be erased, and not shown any more."""
+        return (await self._engine.store.scope_version(self.scope)).hidden
 
     def _unknown(self, memory: int) -> NotFound:
         return NotFound(f"{self.scope} has no memory {memory}; `theanine memories` lists them")
@@ -239,18 +264,27 @@ class RecordOperations:
                 "nothing to forget: name one session=, thread=, turn= or memory=, which must not "
                 "be None; forget_all() erases the user"
             )
-        return await self._engine.store.forget(
-            self.scope,
-            session=session,
-            thread=thread,
-            memory=memory,
-            turn=turn,
-            keep_turns=keep_turns,
-        )
+        with memory_operation("delete_memory", self.scope.agent, self.scope.tenant):
+            return await self._engine.store.forget(
+                self.scope,
+                session=session,
+                thread=thread,
+                memory=memory,
+                turn=turn,
+                keep_turns=keep_turns,
+            )
 
     async def forget_all(self) -> ForgetReport:
         """Erase the user, with everything that was said, made and set, from every file.
 
         Raises NotFound for a user who has no data.
         """
-        return await self._engine.store.forget(self.scope)
+        with memory_operation("delete_memory_store", self.scope.agent, self.scope.tenant):
+            return await self._engine.store.forget(self.scope)
+
+
+def _shown(memories: list[Memory], hidden: Hidden) -> list[Memory]:
+    """Return the memories that are not hidden."""
+    if not hidden:
+        return memories
+    return [memory for memory in memories if not hidden.has_memory(memory.id, memory.session)]

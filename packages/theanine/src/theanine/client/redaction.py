@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -15,7 +17,9 @@ from theanine.types import Transcript, Utterance
 Redact: TypeAlias = Callable[[str], str]
 U = TypeVar("U", bound=Utterance)
 
-_EMAIL = re.compile(r"[\w.!#$%&*+/=?^`{|}~-]+@[\w-]+(?:\.[\w-]+)+")
+# Bounded, as RFC 5321 has it: else a long run of such characters takes the square of its length.
+_EMAIL = re.compile(r"[\w.!#$%&*+/=?^`{|}~-]{1,64}@[\w-]++(?:\.[\w-]++)+")
+_DATA_URL = re.compile(r"data:[\w.+-]+/[\w.+-]+(?:;[\w.=+-]+)*;base64,[\w+/=%-]*")
 _CARD = re.compile(r"(?<![\w.])\d(?:[ -]?\d){12,18}(?![\w.]\d|\w)")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z\d]{2,4}){3,8}\b")
 _PASSWORD = re.compile(
@@ -25,7 +29,7 @@ _PASSWORD = re.compile(
 
 
 def _emails(text: str) -> str:
-    return _EMAIL.sub("[email]", text)
+    return _EMAIL.sub("[email]", text) if "@" in text else text
 
 
 def _cards(text: str) -> str:
@@ -112,16 +116,37 @@ def redact_transcript(transcript: Transcript, redact: Redact | None) -> Transcri
     )
 
 
+def redact_document(text: str, redact: Redact) -> str:
+    """Return a text redacted; one that is JSON by its strings, so that it stays JSON."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return redact(text)
+    redacted = _redact_all(value, redact)
+    return text if redacted == value else json.dumps(redacted, ensure_ascii=False)
+
+
 def _redact_all(value: Any, redact: Redact) -> Any:
-    """Redact all strings of a JSON value, but not the names of its fields."""
+    """Redact all strings of a JSON value, but neither images nor the names of its fields."""
     if isinstance(value, str):
-        return value if value.startswith("data:") else redact(value)  # an image
+        return value if _DATA_URL.fullmatch(value) else redact(value)
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, Any]", value)
-        return {name: _redact_all(item, redact) for name, item in fields.items()}
+        data = "data" if fields.get("type") == "base64" else None  # as Anthropic has images
+        return {
+            name: item if name == data and _is_base64(item) else _redact_all(item, redact)
+            for name, item in fields.items()
+        }
     if isinstance(value, (list, tuple)):
         return [_redact_all(item, redact) for item in cast("Sequence[Any]", value)]
     return value
+
+
+def _is_base64(value: object) -> bool:
+    try:
+        return isinstance(value, str) and bool(b64decode(value, validate=True))
+    except ValueError:
+        return False
 
 
 def _passes_luhn(card: str) -> bool:

@@ -1,4 +1,4 @@
-"""Replies of a live session: recall, ask the model, log what it says."""
+"""Replies in a live session: recall, ask the model, log the reply."""
 
 from __future__ import annotations
 

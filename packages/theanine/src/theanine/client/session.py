@@ -29,6 +29,7 @@ from theanine.remembering.remember import RememberReport
 from theanine.store.processes import process_holder
 from theanine.store.resent import LoggedTurn, select_new
 from theanine.store.validate import check_name, check_text, check_utterances
+from theanine.telemetry import RECORDS, memory_operation
 from theanine.types import (
     Message,
     MessageFormat,
@@ -135,7 +136,8 @@ class AsyncLiveSession:
             speaker: whose words they are.
             id: the application's id of the message. If it is known under the session's key,
                 nothing is logged, and the turn that has it is returned: a request may be repeated.
-            at: when it was said; the default is now.
+            at: when it was said; the default is now. It is not compared with the clock, so that a
+                conversation that is replayed or simulated keeps its times.
             metadata: the application's own data about the turn.
 
         Raises BadInput for empty words, and for an id whose turn was forgotten.
@@ -198,9 +200,11 @@ class AsyncLiveSession:
         check_utterances(utterances)
         if not utterances:
             return AddReport(session=None, turns=())
-        result = await self._engine.store.continue_thread(
-            self._scope, None, utterances, method=self._engine.method.name, end=True
-        )
+        with memory_operation("create_memory", self._scope.agent, self._scope.tenant) as span:
+            result = await self._engine.store.continue_thread(
+                self._scope, None, utterances, method=self._engine.method.name, end=True
+            )
+            span.attributes[RECORDS] = len(result.turns)
         await self._engine.remember_ended(self._scope, None)
         return AddReport(session=result.session, turns=result.turns)
 
@@ -272,8 +276,11 @@ class AsyncLiveSession:
             self._recalled = ()
             return report
 
-        async with self._lock:
-            report = await finish(append())  # keep this object in step with the log
+        scope = self._scope
+        with memory_operation("create_memory", scope.agent, scope.tenant) as span:
+            async with self._lock:
+                report = await finish(append())  # keep this object in step with the log
+            span.attributes[RECORDS] = len(report.turns)
         _log.debug("%s: logged turns=%d session=%s", self._scope, len(report.turns), report.session)
         return report
 
@@ -517,7 +524,7 @@ def _check_count(name: str, count: int | None) -> int | None:
 
 
 def speakers(scope: Scope, user: str = "") -> dict[Role, str]:
-    """Return who speaks in each role where a message doesn't say."""
+    """Return the default speaker of each role, for messages without a name."""
     return {
         "user": user or scope.user,
         "assistant": assistant_name(scope),
@@ -527,5 +534,5 @@ def speakers(scope: Scope, user: str = "") -> dict[Role, str]:
 
 
 def assistant_name(scope: Scope) -> str:
-    """Return how the scope's agent is called in its turns."""
+    """Return the speaker name of the scope's agent."""
     return scope.agent if scope.agent != "default" else "assistant"

@@ -1,4 +1,4 @@
-"""A reply while it is made."""
+"""Replies that are streamed."""
 
 from __future__ import annotations
 

@@ -251,6 +251,14 @@ class Worker(_Handle):
         """
         self.inner.stop()
 
+    def responds(self, within: float = 5.0) -> bool:
+        """Return whether the worker answers within some seconds, or has not begun."""
+        return self.inner.responds(within)
+
+    problem = property(
+        lambda self: self.inner.problem, doc="Why nothing is remembered now; empty if all is well."
+    )
+
 
 class UserMemory(_Handle, _Operations):
     """What is stored for one user (of one agent and tenant), and all that can be done with it.
@@ -282,6 +290,7 @@ class UserMemory(_Handle, _Operations):
 
     add = _run(AsyncUserMemory.add)
     recall = _run(AsyncUserMemory.recall)
+    explain = _run(AsyncUserMemory.explain)
     reply = _run(AsyncUserMemory.reply)
     log = _run(AsyncUserMemory.log)
     sessions = _run(AsyncUserMemory.sessions)

@@ -9,6 +9,7 @@ from anyio.from_thread import BlockingPortal
 
 from theanine.client.background import Remembering
 from theanine.client.client import AsyncClient
+from theanine.client.explaining import Explanation
 from theanine.client.options import Moment, RememberWhen
 from theanine.client.redaction import Redact
 from theanine.client.session import WINDOW, AddReport, Words
@@ -184,7 +185,8 @@ class LiveSession(_Handle):
             speaker: whose words they are.
             id: the application's id of the message. If it is known under the session's key,
                 nothing is logged, and the turn that has it is returned: a request may be repeated.
-            at: when it was said; the default is now.
+            at: when it was said; the default is now. It is not compared with the clock, so that a
+                conversation that is replayed or simulated keeps its times.
             metadata: the application's own data about the turn.
 
         Raises BadInput for empty words, and for an id whose turn was forgotten."""
@@ -254,6 +256,7 @@ class LiveSession(_Handle):
         until: Moment | None = ...,
         as_of: Moment | None = ...,
         where: Where | None = ...,
+        deadline: float | None = ...,
     ) -> Recollection:
         """Return what matters for the dialogue so far; options as in ``user.recall``.
 
@@ -274,6 +277,7 @@ class LiveSession(_Handle):
         until: Moment | None = ...,
         as_of: Moment | None = ...,
         where: Where | None = ...,
+        deadline: float | None = ...,
         system: str = ...,
         persona: str = ...,
         temperature: float | None = ...,
@@ -320,6 +324,7 @@ class LiveSession(_Handle):
         until: Moment | None = ...,
         as_of: Moment | None = ...,
         where: Where | None = ...,
+        deadline: float | None = ...,
         system: str = ...,
         persona: str = ...,
         temperature: float | None = ...,
@@ -384,6 +389,13 @@ class Worker(_Handle):
         """Have :meth:`run` return: sessions in progress are finished within the grace, or released.
 
         May be called in any thread, and in a signal handler."""
+
+    def responds(self, within: float = 5.0) -> bool:
+        """Return whether the worker answers within some seconds, or has not begun."""
+
+    @property
+    def problem(self) -> str:
+        """Why nothing is remembered now; empty if all is well."""
 
 class UserMemory(_Handle, _Operations):
     """What is stored for one user (of one agent and tenant), and all that can be done with it.
@@ -454,6 +466,7 @@ class UserMemory(_Handle, _Operations):
         until: Moment | None = ...,
         as_of: Moment | None = ...,
         where: Where | None = ...,
+        deadline: float | None = ...,
     ) -> Recollection:
         """Return what matters for a question or a dialogue; empty if nothing is relevant.
 
@@ -474,12 +487,45 @@ class UserMemory(_Handle, _Operations):
                   or, if none is set, in UTC;
                 - ``as_of``: what was known then: nothing said later, and no change made later;
                 - ``where``: only turns and memories with such metadata, such as
-                  ``{"channel": "web"}``; see :mod:`theanine.filters`.
+                  ``{"channel": "web"}``; see :mod:`theanine.filters`;
+                - ``deadline``: seconds within which it returns, by doing less if need be: without
+                  a model and the reranker, or from the newest turns alone. Then the notes of the
+                  recollection say so. Less than 0.1 counts as 0.1.
 
         Raises:
             BadInput: the question is empty.
             ModelError: the embedder failed, or a model that the method can't do without.
             SettingsError: an option is out of range, or the method has no relevance to compare."""
+
+    def explain(
+        self,
+        dialogue: str | Sequence[Utterance | Message] | Turn,
+        *,
+        method: str | None = None,
+        budget: int | None = ...,
+        limit: int | None = ...,
+        min_relevance: float | None = ...,
+        since: Moment | None = ...,
+        until: Moment | None = ...,
+        as_of: Moment | None = ...,
+        where: Where | None = ...,
+        deadline: float | None = ...,
+    ) -> Explanation:
+        """Recall as :meth:`recall` does, and return why: candidates, scores, what was left out.
+
+        It costs what a recall costs, a little more time, and changes nothing. Of other agents whose
+        memory is shared, nothing is explained.
+
+        Args:
+            dialogue: as of :meth:`recall`; or a turn of the log, such as a past reply of the
+                assistant, to see what was recalled for it: as of the turn before it, unless there
+                is another ``as_of``. Words are weighted as in the whole log of today, so scores
+                can differ a little from those of then.
+            method: the name of another method, with its default settings, whose memories are
+                searched instead.
+            options: those of :meth:`recall`.
+
+        Raises as :meth:`recall` does, and BadInput for a turn that nothing precedes."""
 
     def reply(
         self,
@@ -493,6 +539,7 @@ class UserMemory(_Handle, _Operations):
         until: Moment | None = ...,
         as_of: Moment | None = ...,
         where: Where | None = ...,
+        deadline: float | None = ...,
         system: str = ...,
         persona: str = ...,
         temperature: float | None = ...,
@@ -572,13 +619,15 @@ class UserMemory(_Handle, _Operations):
         """Return the links between memories."""
 
     def timelines(self, memory: int | None = None) -> list[Timeline]:
-        """Return the longest timeline to each memory that has no newer link.
+        """Return timelines that together show every memory that has a link.
 
+        First the longest timeline to each memory that has no newer link, then the longest of each
+        linked memory that none of these shows.
         With ``memory``, only timelines of the memories linked with that one, directly or not.
         Raises NotFound for an unknown memory."""
 
     def cancel_remembering(self, session: int) -> bool:
-        """Have nobody remember a session that has ended; False if it was cancelled before.
+        """Never remember a session that has ended; False if it was cancelled before.
 
         It stays in the log, where it is recalled from. A process that is remembering it commits
         nothing, and stops within half a minute. :meth:`retry_remembering` undoes it. Raises
@@ -726,14 +775,17 @@ class Client(_Operations):
 
         ``progress`` is called in another thread."""
 
-    def retention(self) -> timedelta | None:
-        """Return how long turns are kept for users without a setting of their own."""
+    def retention(self, *, tenant: str | None = None) -> timedelta | None:
+        """Return how long turns are kept for users without a setting of their own.
 
-    def set_retention(self, retention: timedelta | None) -> None:
+        That of a tenant, or of the store, which holds for tenants without one."""
+
+    def set_retention(self, retention: timedelta | None, *, tenant: str | None = None) -> None:
         """Set how long turns and memories are kept, for users without a setting of their own.
 
-        What is older is forgotten by the next ``remember`` or ``expire``. None keeps everything.
-        Raises SettingsError for less than a minute."""
+        Those of a ``tenant``, or of tenants without a setting. What is older is forgotten by the
+        next ``remember`` or ``expire``. None keeps what no wider setting expires. Raises
+        SettingsError for less than a minute."""
 
     def users(self) -> list[Scope]:
         """Return all scopes that hold data."""

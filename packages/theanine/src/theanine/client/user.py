@@ -10,6 +10,7 @@ from typing import Any, Unpack, cast
 from theanine.client.arguments import check_arguments
 from theanine.client.background import Remembering
 from theanine.client.engine import Engine
+from theanine.client.explaining import Explanation
 from theanine.client.options import RecallArguments
 from theanine.client.records import RecordOperations
 from theanine.client.redaction import redact_transcript, redact_utterances
@@ -30,6 +31,7 @@ from theanine.types import (
     Recollection,
     Scope,
     Transcript,
+    Turn,
     Utterance,
 )
 
@@ -281,7 +283,10 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
                   or, if none is set, in UTC;
                 - ``as_of``: what was known then: nothing said later, and no change made later;
                 - ``where``: only turns and memories with such metadata, such as
-                  ``{"channel": "web"}``; see :mod:`theanine.filters`.
+                  ``{"channel": "web"}``; see :mod:`theanine.filters`;
+                - ``deadline``: seconds within which it returns, by doing less if need be: without
+                  a model and the reranker, or from the newest turns alone. Then the notes of the
+                  recollection say so. Less than 0.1 counts as 0.1.
 
         Raises:
             BadInput: the question is empty.
@@ -294,6 +299,47 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             await self._engine.recall_options(self.scope, options),
             self.shared,
         )
+
+    async def explain(
+        self,
+        dialogue: str | Sequence[Utterance | Message] | Turn,
+        *,
+        method: str | None = None,
+        **options: Unpack[RecallArguments],
+    ) -> Explanation:
+        """Recall as :meth:`recall` does, and return why: candidates, scores, what was left out.
+
+        It costs what a recall costs, a little more time, and changes nothing. Of other agents whose
+        memory is shared, nothing is explained.
+
+        Args:
+            dialogue: as of :meth:`recall`; or a turn of the log, such as a past reply of the
+                assistant, to see what was recalled for it: as of the turn before it, unless there
+                is another ``as_of``. Words are weighted as in the whole log of today, so scores
+                can differ a little from those of then.
+            method: the name of another method, with its default settings, whose memories are
+                searched instead.
+            options: those of :meth:`recall`.
+
+        Raises as :meth:`recall` does, and BadInput for a turn that nothing precedes.
+        """
+        recalled: tuple[int, ...] = ()
+        if isinstance(dialogue, Turn):
+            turns = await self.turns(session=dialogue.session)
+            before = [turn for turn in turns if turn.id < dialogue.id][-WINDOW:]
+            if not before:
+                raise BadInput(f"turn {dialogue.id} begins its session: nothing was asked before")
+            recalled = dialogue.recalled
+            dialogue = before
+            if options.get("as_of") is None:
+                options["as_of"] = before[-1].at
+        explanation = await self._engine.explain(
+            self._dialogue(dialogue),
+            self.scope,
+            await self._engine.recall_options(self.scope, options),
+            method,
+        )
+        return replace(explanation, recalled=recalled)
 
     async def reply(
         self,
@@ -359,7 +405,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
     # maintenance
 
     async def cancel_remembering(self, session: int) -> bool:
-        """Have nobody remember a session that has ended; False if it was cancelled before.
+        """Never remember a session that has ended; False if it was cancelled before.
 
         It stays in the log, where it is recalled from. A process that is remembering it commits
         nothing, and stops within half a minute. :meth:`retry_remembering` undoes it. Raises

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -30,9 +31,9 @@ from theanine.types import Scope
 _log = logging.getLogger(__name__)
 
 POLL = 5.0
-"""Seconds between looks at the database while nothing waits."""
+"""Seconds between checks of the database while nothing waits."""
 CONCURRENCY = 4
-"""Users that one worker remembers at once."""
+"""Maximum users that one worker remembers at once."""
 MIN_LEASE = 1.0
 """Seconds that a lease lasts at least; it is renewed four times in its time."""
 GRACE = 20.0
@@ -50,8 +51,8 @@ _SURVEY = timedelta(minutes=10)  # between searches for sessions that were ended
 class AsyncWorker:
     """Remembers what waits in the store, until it is stopped. Made by ``client.worker``.
 
-    It also ends sessions that have paused or whose process is gone, and forgets what has expired,
-    as ``remember`` does. The clock is the database's.
+    It also ends sessions that have paused or whose process is gone, forgets what has expired, as
+    ``remember`` does, and erases what was hidden for a pause. The clock is the database's.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class AsyncWorker:
         self._random = Random()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop_asked = False
+        self._failure = ""
         self._stopping = anyio.Event()
         self._visited = anyio.Event()  # a visit has ended
         self._changed = anyio.Event()  # one in which something was due, or a stop was asked for
@@ -108,6 +110,27 @@ class AsyncWorker:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._set_stopping)
 
+    def responds(self, within: float = 5.0) -> bool:
+        """Return whether the event loop answers within some seconds, or has not begun.
+
+        May be called in any thread but that of the loop.
+        """
+        if self._loop is None or self._loop.is_closed():
+            return True
+        answered = threading.Event()
+        self._loop.call_soon_threadsafe(answered.set)
+        return answered.wait(within)
+
+    @property
+    def problem(self) -> str:
+        """Why nothing is remembered now, such as an error of the store; empty if all is well.
+
+        May be read in any thread.
+        """
+        if self._loop is None:
+            return "starting"
+        return "stopping" if self._stop_asked else self._failure
+
     def _set_stopping(self) -> None:
         self._stopping.set()
         self._changed.set()
@@ -125,8 +148,12 @@ class AsyncWorker:
                 store, None, lambda each: forget_expired(store, each, now, rounded=True)
             )
 
+    async def _erase(self) -> None:
+        for receipt in await self._engine.store.erase_due():
+            _log.info("%s", receipt)
+
     async def _survey(self) -> None:
-        """Mark what was ended for other methods only as pending for this one, too."""
+        """Mark sessions that were ended for other methods only as pending for this one, too."""
         store, method, after = self._engine.store, self._engine.method.name, -1
         if not await store.claim_task(f"survey:{method}", _SURVEY):
             return
@@ -136,13 +163,14 @@ class AsyncWorker:
                 await store.mark_pending(scope, method)
 
     async def _work(self, once: bool) -> None:
-        """Visit those with something due, in circles; end with a stop, or when nothing is."""
+        """Remember due sessions of all users in rounds, until stopped or ``once`` done."""
         send, receive = anyio.create_memory_object_stream[Scope](0)
         async with receive, anyio.create_task_group() as tasks:
             for _ in range(self._concurrency):
                 tasks.start_soon(self._visit_each, receive)
             async with send:  # its end is the visitors' end
                 for task, pause in (
+                    (self._erase, timedelta(seconds=self._poll)),
                     (self._end_sessions, _ENDING),
                     (self._expire, _EXPIRY),
                     (self._survey, _SURVEY),
@@ -163,7 +191,7 @@ class AsyncWorker:
                         await self._pause(self._poll, self._changed)
 
     async def _send_due(self, visitors: ObjectSendStream[Scope]) -> None:
-        """Give each user with something due to the next visitor who is free."""
+        """Hand each user with due sessions to the next free task."""
         store, method, after = self._engine.store, self._engine.method.name, -1
         limit = max(_PAGE, 2 * self._concurrency)
         while after:
@@ -202,13 +230,13 @@ class AsyncWorker:
                 self._changed.set()
 
     def _goes_on(self, reports: Sequence[RememberReport]) -> bool:
-        """Return whether another session of a user is remembered after these."""
+        """Return whether to remember another session of a user after these."""
         return len(reports) < SESSIONS_AT_A_VISIT and not self._stop_asked
 
     # waiting
 
     async def _end_in_time(self, scope: anyio.CancelScope) -> None:
-        """After a stop, cancel what is still going on when its time is over."""
+        """After a stop, cancel what still runs once the grace is over."""
         await self._stopping.wait()
         await anyio.sleep(self._grace)
         scope.cancel()
@@ -219,14 +247,16 @@ class AsyncWorker:
             await self._pause(pause.total_seconds(), self._stopping)
 
     async def _try(self, task: Callable[[], Awaitable[None]]) -> None:
-        """Call a task; a store that fails is asked again later."""
+        """Call a task; if the store fails, it is tried again later."""
         try:
             await task()
+            self._failure = ""
         except StoreError as error:
+            self._failure = str(error)
             _log.warning("the worker tries again later: %s", error)
 
     async def _pause(self, seconds: float, event: anyio.Event) -> None:
-        """Wait about so long, or until an event."""
+        """Wait for about so many seconds, or until an event."""
         with anyio.move_on_after(seconds * self._random.uniform(1 - _JITTER, 1 + _JITTER)):
             await event.wait()
 

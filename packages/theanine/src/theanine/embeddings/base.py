@@ -57,10 +57,10 @@ class Reranker(Protocol):
 
 async def embed_queries(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """Embed queries with ``embed_queries`` if the embedder has it, else with ``embed``."""
-    if isinstance(embedder, QueryEmbedder):
-        return await embedder.embed_queries(texts)
-    deprecated = getattr(embedder, "embed_questions", None)  # its name in 0.1
-    return await (deprecated or embedder.embed)(texts)
+    for name in ("embed_queries", "embed_questions"):  # the latter is its name in 0.1
+        if embed := getattr(embedder, name, None):
+            return await embed(texts)
+    return await embedder.embed(texts)
 
 
 async def score_texts(reranker: Reranker, question: str, texts: Sequence[str]) -> Scores:

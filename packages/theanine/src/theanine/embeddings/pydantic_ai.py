@@ -27,6 +27,7 @@ from theanine.llm.provider import (
     translate_errors,
 )
 from theanine.llm.retry import call_with_retries
+from theanine.telemetry import model_call
 
 BATCH_TEXTS = 256
 BATCH_CHARACTERS = 200_000
@@ -90,7 +91,7 @@ class PydanticAIEmbedder(NonblankEmbedder):
         )
 
     async def _call(self, texts: Sequence[str], kind: EmbedInputType) -> NDArray[Any]:
-        with translate_errors(self._name, self._address):
+        with model_call("embeddings", self._name), translate_errors(self._name, self._address):
             result = await self._model.embed(list(texts), input_type=kind)
         try:
             return np.atleast_2d(np.asarray(result.embeddings, np.float64))

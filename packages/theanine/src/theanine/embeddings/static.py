@@ -21,6 +21,8 @@ MAX_CHARACTERS = 4_000
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _BLOCK = 256
 _ROWS = 64
+_FEW_TOKENS = 64
+"""Up to so many, finding the distinct ones takes longer than converting all."""
 _INLINE_CHARACTERS = 8_000
 """Up to this size embedding takes some 4 ms, less than moving to a worker thread is worth."""
 
@@ -96,6 +98,8 @@ def _sum_rows(ids: Sequence[Sequence[int]]) -> Vectors:
     lengths = [len(tokens) for tokens in ids]
     flat = np.fromiter(chain.from_iterable(ids), np.int64, sum(lengths))
     starts: NDArray[np.int64] = np.cumsum([0, *lengths[:-1]])
+    if len(flat) <= _FEW_TOKENS:
+        return np.add.reduceat(_load_weights()[flat].astype(np.float32), starts, axis=0)
     distinct, positions = np.unique(flat, return_inverse=True)
     vectors = _load_weights()[distinct].astype(np.float32)
     return np.add.reduceat(vectors[positions], starts, axis=0)

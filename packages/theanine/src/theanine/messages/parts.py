@@ -65,7 +65,7 @@ def content_parts(content: object, where: str) -> list[Message]:
 
 def part_kind(part: Message) -> PartKind:
     """Return what a part is, by its type or else by its fields."""
-    kind = str(part.get("type", "text"))
+    kind = str(part.get("type", "text" if "text" in part else "part"))
     if is_result(part):
         return "result"
     if is_call(part):
@@ -158,7 +158,7 @@ def read_result(part: Message) -> tuple[str, str]:
 
 def part_words(part: Message) -> str:
     """Return a part in words: its text, or what it is, such as ``[image]``."""
-    kind, label = part_kind(part), str(part.get("type"))
+    kind, label = part_kind(part), str(part.get("type", "part"))
     if kind == "text":
         text = part_text(part)
         if text is None:

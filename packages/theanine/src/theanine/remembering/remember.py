@@ -38,6 +38,7 @@ from theanine.retrieval.scope_cache import ScopeCache
 from theanine.store.base import Store
 from theanine.store.processes import lease_holder
 from theanine.store.values import Pending
+from theanine.telemetry import RECORDS, memory_operation
 from theanine.types import MemoryBatch, Scope, Session, Usage
 
 _log = logging.getLogger(__name__)
@@ -284,8 +285,10 @@ class RememberWorker:
         try:
             if read is None:
                 raise NotFound(f"session {session} was forgotten in the meantime")
-            with lease.attempt:
+            operation = memory_operation("upsert_memory", scope.agent, scope.tenant)
+            with lease.attempt, operation as span:
                 batch = await self._remember(scope, read, chat, lease)
+                span.attributes[RECORDS] = len(batch.memories)
             if lease.lost:
                 raise LeaseLost(f"another process took session {session} over, or cancelled it")
         except LeaseLost as lost:

@@ -26,6 +26,8 @@ _TURN = re.compile(r"^\[(\d+)\] (.+?) \((?:user|agent)[^)]*\): (.*)$", re.MULTIL
 _AGENT_TURN = re.compile(r"^\[\d+\] .+? \(agent[^)]*\): .*$", re.MULTILINE)
 _NUMBERED = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _PAIR = re.compile(r"^(\d+): M(\d+) N(\d+)$", re.MULTILINE)
+_SPEAKERS = re.compile(r"(- )?(.+ is the user\.)?( ?What .+ said, you said\.)?")
+"""The line of a recollection that says who speaks in it."""
 _SUMMARY_SENTENCE = re.compile(r"^S(\d+) (?:\([^)]*\) )?(.*)$", re.MULTILINE)
 _LABELED = re.compile(r"^([MN])(\d+) (.*)$", re.MULTILINE)
 _NOTHING = "(nothing)"
@@ -123,7 +125,8 @@ def _rewrite_summary(blocks: Mapping[str, str]) -> str:
 
 
 def _respond(blocks: Mapping[str, str]) -> str:
-    remembered = blocks.get("remembered", "").strip().splitlines()
+    lines = blocks.get("remembered", "").strip().splitlines()
+    remembered = [line for line in lines if not _SPEAKERS.fullmatch(line)]
     if not remembered or remembered[0] == _NOTHING:
         return "Tell me more."
     further = takewhile(lambda line: not line.startswith("- "), remembered[1:])

@@ -1,0 +1,5 @@
+"""``python -m theanine``: the command line."""
+
+from theanine.cli import main
+
+main()

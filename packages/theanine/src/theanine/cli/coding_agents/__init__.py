@@ -1,0 +1,1 @@
+"""Coding agents: their configuration, hooks and transcripts."""

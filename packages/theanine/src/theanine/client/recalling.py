@@ -1,0 +1,281 @@
+"""Recall by the method, within a deadline if there is one, and reply from the result."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from random import Random
+
+import anyio
+
+from theanine.client.deadline import Attempt, SharedLoads, recall_in_time
+from theanine.client.explaining import Explanation, explain
+from theanine.client.merging import merge_recollections, without_numbers
+from theanine.client.options import OpenOptions
+from theanine.embeddings.base import Embedder
+from theanine.embeddings.open import open_embedder
+from theanine.errors import SettingsError, Stale
+from theanine.llm.chat import Chat
+from theanine.methods.base import Context, Method, RecallOptions, Reply, ReplyOptions
+from theanine.methods.registry import DEFAULT, open_method
+from theanine.methods.shared.pinned import reserve_pinned
+from theanine.retrieval.bounds import bound_index
+from theanine.retrieval.rerank import RerankConfig
+from theanine.retrieval.scope_cache import ScopeCache
+from theanine.retrieval.scope_index import ScopeIndex
+from theanine.retrieval.trace import RecordedTrace
+from theanine.store.base import Store
+from theanine.telemetry import RECORDS, STORE, memory_operation
+from theanine.types import SPOKEN, Recollection, Scope, Turn, Utterance
+
+_log = logging.getLogger(__name__)
+
+DEFAULT_OPTIONS = RecallOptions()
+NEWEST = 500
+"""Number of newest turns that a recall searches if there is no time for more."""
+_SHARE_OF_MODEL = 0.8  # of a deadline, after which what a model has given so far is used
+
+
+class Recalling:
+    """Recalls and replies with the open parts that :class:`theanine.client.engine.Engine` has."""
+
+    options: OpenOptions
+    store: Store
+    method: Method
+    embedder: Embedder
+    indexes: ScopeCache
+    chat: Chat | None
+    reranking: RerankConfig | None
+
+    def __init__(self) -> None:
+        self._loads = SharedLoads()
+
+    async def recall(
+        self,
+        dialogue: Sequence[Utterance],
+        scope: Scope,
+        options: RecallOptions = DEFAULT_OPTIONS,
+        shared: Sequence[Scope] = (),
+    ) -> Recollection:
+        """Retrieve what matters for the dialogue, also from ``shared`` scopes."""
+
+        async def open_context() -> Context:
+            if options.deadline is not None:
+                memories = not self._needs_log_only(options)
+                load = partial(self._load, scope, memories=memories)
+                await self._loads.run((scope, memories), load)
+            return await self.context(scope, options, recalling=True)
+
+        return await self._search(open_context, dialogue, scope, options, shared)
+
+    async def _search(
+        self,
+        open_context: Callable[[], Awaitable[Context]],
+        dialogue: Sequence[Utterance],
+        scope: Scope,
+        options: RecallOptions,
+        shared: Sequence[Scope],
+    ) -> Recollection:
+        """Recall in a context; with a deadline, do less if need be."""
+        with memory_operation("search_memory", scope.agent, scope.tenant) as span:
+
+            async def recall(*, plain: bool = False) -> Recollection:
+                context = await open_context()
+                span.attributes[STORE] = str(context.index.state.scope_id)
+                if plain:
+                    rng = Random(self.options.seed)
+                    context = replace(context, chat=None, reranking=None, rng=rng)
+                own = await self._recall(dialogue, context)
+                if not shared:
+                    return own
+                return await self._recall_shared(dialogue, scope, own, options, shared)
+
+            if options.deadline is None:
+                found = await recall()
+            else:
+                attempts = [Attempt(recall=recall)]
+                if self.chat or self.reranking:
+                    lacks = "there was no time for a model"
+                    attempts.append(Attempt(recall=partial(recall, plain=True), lacks=lacks))
+                newest = partial(self._recall_newest, dialogue, scope, options)
+                lacks = f"there was only time to search the newest {NEWEST} turns"
+                attempts.append(Attempt(recall=newest, lacks=lacks))
+                found = await recall_in_time(attempts, options.deadline)
+            span.attributes[RECORDS] = len(found.parts)
+        return found
+
+    async def _recall_newest(
+        self, dialogue: Sequence[Utterance], scope: Scope, options: RecallOptions
+    ) -> Recollection:
+        """Recall from the newest turns, which takes no model and no index that must be loaded."""
+        state = await self.store.scope_version(scope)
+        index = await ScopeIndex.newest(self.store, scope, self.method.name, state, NEWEST)
+        options = replace(options, hidden=state.hidden)
+        if options.bounds:
+            index = await bound_index(index, options.bounds)
+        context = Context(
+            scope=scope,
+            chat=None,
+            embedder=open_embedder(),
+            index=index,
+            rng=Random(self.options.seed),
+            options=options,
+        )
+        return await self._recall(dialogue, context, open_method(DEFAULT))
+
+    async def _load(self, scope: Scope, *, memories: bool) -> None:
+        index = await self.indexes.get(scope, memories=memories)
+        if self._recalls_from_log:
+            await index.log(self.embedder)
+
+    async def _recall_shared(
+        self,
+        dialogue: Sequence[Utterance],
+        scope: Scope,
+        own: Recollection,
+        options: RecallOptions,
+        shared: Sequence[Scope],
+    ) -> Recollection:
+        """Merge the recollection of a scope with those of others."""
+        recollections = {scope: own}
+        for other in shared:
+            context = await self.context(other, options, recalling=True)
+            recollections[other] = await self._recall(without_numbers(dialogue), context)
+        budget = options.budget if options.budget is not None else self._default_budget
+        return merge_recollections(recollections, budget, options.limit)
+
+    async def explain(
+        self,
+        dialogue: Sequence[Utterance],
+        scope: Scope,
+        options: RecallOptions,
+        method: str | None = None,
+    ) -> Explanation:
+        """Recall by this method, or another one by its name, and return the explanation."""
+        if options.deadline is not None:
+            raise SettingsError("an explanation has no deadline; leave deadline out")
+        engine = self
+        if method not in (None, self.method.name):
+            engine = copy(self)
+            engine.method = open_method(method)
+            engine.indexes = self.indexes.with_method(engine.method.name)
+        trace = RecordedTrace()
+        context = await engine.context(scope, options, recalling=True)
+        context = replace(
+            context,
+            trace=trace,
+            current=frozenset(turn.id for turn in dialogue if isinstance(turn, Turn)),
+        )
+        found = await engine._recall(dialogue, context)
+        budget = context.token_budget(engine._default_budget)
+        return await explain(engine.method.name, trace, found, context, budget)
+
+    @property
+    def _default_budget(self) -> int | None:
+        """The tokens of a recollection by the method's own settings, if they set it."""
+        return getattr(getattr(self.method, "config", None), "budget", None)
+
+    async def _recall(
+        self, dialogue: Sequence[Utterance], context: Context, method: Method | None = None
+    ) -> Recollection:
+        options, method = context.options, method or self.method
+        if options.min_relevance is not None and not getattr(method, "estimates_relevance", False):
+            raise SettingsError(
+                f"the method {method.name} doesn't estimate relevance with these settings, so "
+                "min_relevance can't be used: leave it out, or use theanine with its defaults"
+            )
+        context = replace(
+            context, current=frozenset(turn.id for turn in dialogue if isinstance(turn, Turn))
+        )
+        started = anyio.current_time()
+        pinned, context = await reserve_pinned(context, self._default_budget)
+        spoken = [turn for turn in dialogue if turn.role in SPOKEN]
+        recollection = await method.recall(spoken, context)
+        parts = [part for part in recollection.parts if not context.shows(part.source_turns)]
+        if bounds := options.bounds:  # a merged statement may also tell what was before
+            parts = [part for part in parts if all(map(bounds.includes, part.source_turns))]
+        if options.limit is not None:
+            # Among equal scores, the latest: parts without a score are in order of time.
+            order = sorted(range(len(parts)), key=lambda at: (parts[at].score, at), reverse=True)
+            parts = [parts[at] for at in sorted(order[: options.limit - len(pinned)])]
+        speakers = (turn.speaker for turn in reversed(dialogue) if turn.role == "user")
+        user = next(speakers, context.scope.user)
+        recollection = replace(recollection, parts=(*pinned, *parts), user=user)
+        if _log.isEnabledFor(logging.INFO):
+            _log.info(
+                "%s: recalled parts=%d turns=%d memories=%d ms=%.1f",
+                context.scope,
+                len(recollection.parts),
+                len(recollection.source_turns),
+                len(recollection.memories),
+                1000 * (anyio.current_time() - started),
+            )
+        return recollection
+
+    async def reply(
+        self,
+        dialogue: Sequence[Utterance],
+        scope: Scope,
+        speaker: str,
+        options: RecallOptions,
+        replying: ReplyOptions,
+        shared: Sequence[Scope] = (),
+    ) -> tuple[Reply, int]:
+        """Return the next turn of ``speaker`` and the epoch of the scope that it was made from.
+
+        A reply that is logged with this epoch is refused if something was erased in between. Raises
+        Stale if that happened in a shared scope while the reply was made.
+        """
+        epochs = {other: (await self.store.scope_version(other)).epoch for other in shared}
+        context = await self.context(scope, options, recalling=True)
+        context = replace(context, replying=replying)  # both steps see the same memories
+
+        async def open_context() -> Context:
+            return context
+
+        recollection = await self._search(open_context, dialogue, scope, options, shared)
+        reply = await self.method.respond(dialogue, recollection, speaker, context)
+        for other, epoch in epochs.items():
+            if (await self.store.scope_version(other)).epoch != epoch:
+                raise Stale(f"something of {other} was forgotten meanwhile; reply again")
+        return reply, context.index.state.epoch
+
+    @property
+    def _recalls_from_log(self) -> bool:
+        return getattr(self.method, "recalls_from_log", False)
+
+    def _needs_log_only(self, options: RecallOptions) -> bool:
+        """Return whether a recall reads no memories except those that it returns."""
+        return self._recalls_from_log and self.chat is None and not options.bounds
+
+    async def context(
+        self, scope: Scope, options: RecallOptions = DEFAULT_OPTIONS, *, recalling: bool = False
+    ) -> Context:
+        """Return the method's context for one recall or reply.
+
+        For ``recalling`` from the log, memories are only read where a model may see them or where
+        bounds apply to them.
+        """
+        log_only = recalling and self._needs_log_only(options)
+        index = await self.indexes.get(scope, memories=not log_only)
+        if hidden := index.state.hidden:
+            index = await self.indexes.get(scope)
+            options = replace(options, hidden=hidden)
+        chat = self.chat.for_scope(scope) if self.chat else None
+        if chat:
+            chat.epoch = index.state.epoch
+            chat.recall_patience = options.deadline and _SHARE_OF_MODEL * options.deadline
+        if options.bounds:
+            index = await bound_index(index, options.bounds)
+        return Context(
+            scope=scope,
+            chat=chat,
+            embedder=self.embedder,
+            index=index,
+            rng=Random(self.options.seed),
+            options=options,
+            reranking=self.reranking,
+        )
