@@ -1,6 +1,6 @@
 # Needs a Python >= 3.11 and nothing else; uv is used where it is installed.
 .DEFAULT_GOAL := help
-.PHONY: demo test test-fast test-page test-server test-model test-postgres coverage lint wheels extras bench bench-postgres small-model scale crash drill fuzz docs lock stats clean help
+.PHONY: demo test test-fast test-page test-server test-model test-postgres coverage lint wheels extras bench bench-page bench-postgres bench-server soak small-model scale crash drill fuzz fuzz-api docs screenshots lock stats clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -69,6 +69,15 @@ bench: $(DEV) ## Measure speed, size and calls beside their goals
 bench-postgres: $(DEV) ## Measure many users on SQLite, PostgreSQL and Citus, side by side
 	$(BIN)/python benchmarks/postgres.py
 
+bench-server: $(DEV) ## Measure the service under load on SQLite and PostgreSQL, beside mem0's library
+	$(BIN)/python benchmarks/over_http.py
+
+soak: $(DEV) ## Kill server, worker and database in turn for five minutes while clients talk
+	$(BIN)/python benchmarks/soak.py
+
+bench-page: $(DEV) ## Measure the page with 10,000 memories in Debian's Chromium
+	PYTHONPATH=tests $(BIN)/python benchmarks/page.py
+
 small-model: $(DEV) ## Print how much of a small model's replies can be used (after `make extras`)
 	$(BIN)/python benchmarks/small_model.py
 
@@ -76,18 +85,24 @@ scale: $(DEV) ## Measure one scope of up to 300,000 memories
 	$(BIN)/python benchmarks/scale.py
 
 drill: $(DEV) ## Kill a worker of a Citus cluster and rebalance it while users talk (THEANINE_CITUS)
-	THEANINE_DRILL=1 $(BIN)/python -m pytest -s packages/theanine/tests/store/test_citus_drill.py
+	$(BIN)/python -m pytest -s packages/theanine/tests/store/test_citus_drill.py
 
 crash: $(DEV) ## Kill the process 410 times; nothing may be lost, doubled or paid twice
 	PYTHONPATH=packages/theanine/tests:tests $(BIN)/python -m crash --kills 200
 
-FUZZ_SCALE ?= 50
-fuzz: $(DEV) ## Run the fuzz tests with FUZZ_SCALE times the cases of the suite (default 50)
+FUZZ_SCALE ?= 10
+fuzz: $(DEV) ## Run the fuzz tests with FUZZ_SCALE times the cases of the suite (default 10)
 	FUZZ_SCALE=$(FUZZ_SCALE) $(PYTEST) -m fuzz --hypothesis-show-statistics
+
+fuzz-api: $(DEV) ## Try the service's API with schemathesis for some minutes (FUZZ_SCALE, default 10)
+	FUZZ_SCALE=$(FUZZ_SCALE) $(BIN)/python -m pytest -s packages/theanine/tests/server/test_api_fuzz.py
 
 docs: $(DEV) ## Write docs/cli.md and docs/api.md from the code
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/generate_api.py
+
+screenshots: $(DEV) ## Write the pictures of the page in docs/images from the bundled conversation
+	PYTHONPATH=tests $(BIN)/python docs/screenshots.py
 
 lock: ## Choose all versions anew and write requirements/*.txt
 	@sh requirements/lock.sh

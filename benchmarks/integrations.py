@@ -1,13 +1,18 @@
 """What each integration adds to a turn: tokens, and milliseconds beside the bare framework.
 
 ``python benchmarks/integrations.py`` (after `make extras`) prints the tables; with ``--write``,
-they go into docs/integrations/README.md. The chat models are scripted and answer at once.
+they go into docs/integrations/README.md. The chat models are scripted and answer at once. What asks
+memory by tools and hooks, which have no bare framework beside them, is measured in CPU time.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import re
+import resource
+import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -153,6 +158,92 @@ def _newest(messages: Sequence[Any]) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
+async def per_question() -> list[list[str]]:
+    """Rows of tokens and CPU time of what asks memory without a framework: tools and hooks."""
+    past, said = conversation()
+    with TemporaryDirectory() as folder:
+        store = Path(folder) / "memory.db"
+        async with theanine.aopen(store) as client:
+            user = client.user("ana")
+            await user.log(past)
+            await client.remember()
+            rows = await _asked_by_tool(user, said)
+        rows.append(_asked_by_hook(store, said))
+    return rows
+
+
+async def _asked_by_tool(user: Any, said: Sequence[str]) -> list[list[str]]:
+    from mcp import Client
+
+    from theanine.mcp.server import build_server
+
+    tools: dict[str, Callable[[Sequence[str]], str]] = {
+        "MCP: search": lambda results: results[0],
+        "MCP: search and fetch of the first hit": "".join,
+    }
+    taken: dict[str, tuple[list[int], Seconds]] = {name: ([], []) for name in tools}
+    async with Client(build_server(lambda context, right: user)) as client:
+
+        async def call(name: str, **arguments: str) -> str:
+            result: Any = await client.call_tool(name, arguments)
+            return result.content[0].text
+
+        await call("search", query=said[0])
+        for words in said:
+            started = time.process_time()
+            results = [await call("search", query=words)]
+            searched = time.process_time()
+            if hits := json.loads(results[0])["results"]:
+                results.append(await call("fetch", id=hits[0]["id"]))
+            spent = (searched - started, time.process_time() - started)
+            for (tokens, seconds), told, each in zip(
+                taken.values(), tools.values(), spent, strict=True
+            ):
+                tokens.append(count_tokens(told(results)) if hits else 0)
+                seconds.append(each)
+        listed = [
+            tool.model_dump(by_alias=True, exclude_none=True)
+            for tool in (await client.list_tools()).tools
+        ]
+    size = count_tokens(json.dumps(listed, separators=(",", ":")))
+    return [
+        ["MCP: the list of tools, once a session", f"{size}", f"{size}", "", ""],
+        *(_describe(name, *each) for name, each in taken.items()),
+    ]
+
+
+def _asked_by_hook(store: Path, said: Sequence[str]) -> list[str]:
+    command = [sys.executable, "-m", "theanine", "hook", "--user", "ana", "--store", str(store)]
+    environment = {**os.environ, "XDG_STATE_HOME": str(store.parent), "THEANINE_HOOK_LIMIT": "60"}
+    tokens: list[int] = []
+    seconds: Seconds = []
+    for words in said:
+        event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": words}
+        started = _cpu_of_children()
+        answer = subprocess.run(
+            command, input=json.dumps(event), env=environment, capture_output=True, text=True
+        ).stdout
+        seconds.append(_cpu_of_children() - started)
+        added = json.loads(answer)["hookSpecificOutput"]["additionalContext"] if answer else ""
+        tokens.append(count_tokens(added))
+    return _describe("Hook before a prompt", tokens, seconds)
+
+
+def _cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _describe(name: str, tokens: Sequence[int], seconds: Seconds) -> list[str]:
+    return [
+        name,
+        f"{median(tokens):.0f}",
+        f"{max(tokens)}",
+        f"{sum(each > 0 for each in tokens)} of {len(tokens)}",
+        f"{1_000 * median(seconds):.0f}",
+    ]
+
+
 def per_operation() -> list[list[str]]:
     """Rows of times for what frameworks store."""
     facts = [f"Fact {number}: Ana likes dish {number * 7}." for number in range(STORED)]
@@ -243,16 +334,28 @@ def write(page: Path, mark: str, text: str) -> None:
 
 
 def main() -> None:
-    """Measure, and print or write the tables."""
+    """Measure, and print or write the tables; with ``--asking``, only that of tools and hooks."""
+    questions = table(
+        ["Asked by", "tokens, median", "maximum", "turns with any", "ms of CPU time"],
+        asyncio.run(per_question()),
+    )
+    report("asking", questions)
+    if "--asking" in sys.argv:
+        return
     turns = table(
         ["Per turn", "tokens, median", "maximum", "turns with any", "ms, bare", "ms, with memory"],
         asyncio.run(per_turn()),
     )
     operations = table(["Operation, ms", "with theanine", "the framework's own"], per_operation())
+    report("figures", f"{turns}\n\n{operations}")
+
+
+def report(mark: str, text: str) -> None:
+    """Print a text, or with ``--write`` put it into the page."""
     if "--write" in sys.argv:
-        write(PAGE, "figures", f"{turns}\n\n{operations}")
+        write(PAGE, mark, text)
     else:
-        print(f"{turns}\n\n{operations}")
+        print(text)
 
 
 if __name__ == "__main__":

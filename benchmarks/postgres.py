@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -25,6 +23,7 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).parent))
 
 from bulk import TEMPLATES, Loaded, Template, load, make_templates, user_name
+from columns import Column, save, show_cell, show_columns, show_load
 from figures import Figure, percentile
 from natural import material, turn_text
 from offering import Done, Job, Processes, Request, start_processes
@@ -283,31 +282,6 @@ def _say(doing: str) -> None:
     print(f"  {doing} …", file=sys.stderr)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The figures of one store in one setting; empty, with the reason, where there are none."""
-
-    target: str
-    setting: Setting
-    figures: list[Figure]
-    missing: str = ""
-
-
-def _show(setting: Setting, columns: Sequence[Column]) -> None:
-    """Show stores side by side."""
-    console().print(f"\n{setting}")
-    by_name = [{figure.name: figure for figure in column.figures} for column in columns]
-    names = dict.fromkeys(name for figures in by_name for name in figures)
-    goals = {name: next(f[name] for f in by_name if name in f) for name in names}
-    show_table(
-        ["figure", "asked", *(column.target for column in columns)],
-        ([name, _goal(goals[name]), *(_cell(f.get(name)) for f in by_name)] for name in names),
-    )
-    for column in columns:
-        if column.missing:
-            console().print(f"{column.target} was not measured: {column.missing}")
-
-
 def _show_growth(columns: Sequence[Column]) -> None:
     """Show each store's figures at all settings."""
     for target in dict.fromkeys(column.target for column in columns if column.figures):
@@ -318,23 +292,8 @@ def _show_growth(columns: Sequence[Column]) -> None:
             by_name = [{figure.name: figure for figure in column.figures} for column in own]
             show_table(
                 ["figure", *(str(column.setting) for column in own)],
-                ([name, *(_cell(f.get(name)) for f in by_name)] for name in names),
+                ([name, *(show_cell(f.get(name)) for f in by_name)] for name in names),
             )
-
-
-def _goal(figure: Figure) -> str:
-    if figure.goal is None:
-        return ""
-    return f"{'≥' if figure.at_least else '≤'} {figure.goal:g} {figure.unit}".rstrip()
-
-
-def _cell(figure: Figure | None) -> str:
-    if figure is None or figure.value is None:
-        return "–"
-    value = f"{figure.value:,.0f}" if figure.value >= 100 else f"{figure.value:.3g}"
-    notes = [figure.note, figure.verdict if figure.verdict == "MISSED" else ""]
-    noted = "; ".join(filter(None, notes))
-    return f"{value} {figure.unit}".rstrip() + (f" ({noted})" if noted else "")
 
 
 def main() -> None:
@@ -402,16 +361,12 @@ def main() -> None:
             for name, start in starts:
                 print(f"{name}, {setting} …", file=sys.stderr)
                 found.append(_measure_store(name, start, setting, templates))
-            _show(setting, found)
+            show_columns(setting, found)
             columns += found
             if options.json:
-                text = json.dumps([asdict(column) for column in columns], indent=1)
-                options.json.write_text(text)
+                save(columns, options.json)
     _show_growth(columns)
-    console().print(
-        f"\nThe load, the clients and the servers share {os.cpu_count()} cores; the load of the "
-        f"machine is {os.getloadavg()[0]:.1f}."
-    )
+    show_load()
     figures = [figure for column in columns for figure in column.figures]
     missed = [figure for figure in figures if figure.verdict == "MISSED"]
     console().print(f"{len(missed)} of {sum(f.goal is not None for f in figures)} goals missed")

@@ -218,8 +218,8 @@ class Result:
 
     def __init__(self, sample: Sample, model: RelevanceModel) -> None:
         self.sample = sample
-        self.order = np.argsort(-model.scores(sample.features), kind="stable")
-        self.relevance = model.relevance(sample.features)
+        scores, self.relevance = model.apply(sample.features)
+        self.order = np.argsort(-scores, kind="stable")
         self.best = float(self.relevance.max())
         self.evidence = self._within(BUDGET) if sample.gold else 0.0
 

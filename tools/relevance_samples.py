@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.embeddings.static import StaticEmbedder
-from theanine.retrieval.candidates import Candidate, CandidateIndex
+from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.query import ROLE_NAMES, Query
 from theanine.types import Turn, Utterance
 from theanine_bench.datasets.evidence import read_evidence
@@ -75,16 +75,8 @@ class Log:
     def __init__(self, turns: Sequence[Turn]) -> None:
         self.turns = turns
         self.last = max(turn.at for turn in turns)
-        self._by_id = {turn.id: turn for turn in turns}
-        self._candidates: dict[int, Candidate] = {}
         self.index = CandidateIndex()
         self.index.add_turns(turns, lambda texts: np.stack([_vector(text) for text in texts]))
-
-    def _candidate(self, position: int) -> Candidate:
-        if position not in self._candidates:
-            turn = self._by_id[int(self.index.turns[position])]
-            self._candidates[position] = Candidate(turn, self.index.span(position))
-        return self._candidates[position]
 
     def ask(
         self,
@@ -112,7 +104,7 @@ class Log:
             question=question,
             features=features,
             turns=self.index.turns[positions],
-            tokens=np.array([self._candidate(position).tokens for position in positions]),
+            tokens=self.index.tokens[positions].astype(np.int64),
             gold=frozenset(gold),
         )
 

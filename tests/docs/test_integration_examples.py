@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from server.processes import serving
 
 from support.claude import ScriptedClaude
 from support.forking import Python
@@ -48,7 +50,7 @@ def test_the_table_has_the_locked_versions() -> None:
     }
     page = (ROOT / "docs" / "integrations" / "README.md").read_text("utf-8")
     rows = re.findall(r"^\[[^|]*\| `([\w-]+)` \| ([\w.]+) \|", page, re.M)
-    assert len(rows) == len(PACKAGES) + 1  # the harness has no example of its own
+    assert len(rows) == len(PACKAGES) + 3  # the harness and MCP have no examples of their own
     assert [row for row in rows if "==".join(row) not in pins] == [], (
         "run docs/generate_integrations.py"
     )
@@ -57,14 +59,23 @@ def test_the_table_has_the_locked_versions() -> None:
 @pytest.mark.slow
 @pytest.mark.server
 @pytest.mark.parametrize("example", PACKAGES)
+@pytest.mark.parametrize("place", ["store", "service"])
 def test_the_second_run_recalls_the_first(
-    example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    example: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(PACKAGES[example], reason=f"{PACKAGES[example]} is not installed")
     path = FOLDER / f"{example}.py"
     assert len(path.read_text("utf-8").splitlines()) <= MAX_LINES
     monkeypatch.chdir(tmp_path)
-    with ScriptedServer("I see.") as server, ScriptedClaude() as claude:
+    with ExitStack() as running:
+        server = running.enter_context(ScriptedServer("I see."))
+        claude = running.enter_context(ScriptedClaude())
+        if place == "service":
+            service = running.enter_context(serving(tmp_path / "service.db", "--dev"))
+            text, opened = path.read_text("utf-8"), 'theanine.open("memory.db")'
+            assert opened in text
+            path = tmp_path / path.name
+            path.write_text(text.replace(opened, f'theanine.connect("{service.url}")'), "utf-8")
         environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
         environment |= {"ANTHROPIC_BASE_URL": claude.url, "ANTHROPIC_API_KEY": "none"}
         outputs: list[str] = []

@@ -82,6 +82,7 @@ USER: dict[str, Callable[[AsyncUserMemory], Work]] = {
     "export": lambda user: read_export(user),
     "forget": lambda user: user.forget(session=1),
     "get": lambda user: user.get(1),
+    "explain": lambda user: user.explain("What about the boat?"),
     "history": lambda user: user.history(1),
     "links": lambda user: user.links(),
     "log": lambda user: user.log(HISTORY),

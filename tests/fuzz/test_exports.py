@@ -76,9 +76,12 @@ def _scopes(client: theanine.Client) -> Iterator[theanine.UserMemory]:
 
 @pytest.mark.slow
 @given(_damaged())
+@example(_with("theanine", method=""))
 @example(_with("theanine", method="nonsense"))
 @example(_with("theanine", method=["x"]))
 @example(_with("theanine", retention=2**52))
+@example(_with("theanine", tenants={"acme": 7}))
+@example(_with("theanine", tenants={"acme": {"retention": "P1D"}}))
 @example(_with("scope", next_memory=2**31))
 @example(_with("memory", id=2**31))
 @example(_with("turn", at="2024-01-01T00:00:00+23:59:59"))
@@ -86,6 +89,7 @@ def _scopes(client: theanine.Client) -> Iterator[theanine.UserMemory]:
 @example(_with("journal", cost=float("inf")))
 @example([*RECORDS, 5])
 @cases(10)
+@pytest.mark.filterwarnings("ignore:the export was written by an earlier theanine")
 def test_a_damaged_export_is_refused_or_can_be_used(records: list[Any]) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,

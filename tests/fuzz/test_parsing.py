@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.asking import Box
@@ -24,6 +24,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES | st.text(max_size=20), max_size=6).map("".join), st.booleans())
+@example('{"\ud800', True)
 @cases(50)
 def test_any_text_is_a_result_or_an_invalid_reply(raw: str, cut_off: bool) -> None:
     for parse in (

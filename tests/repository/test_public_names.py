@@ -19,6 +19,7 @@ PUBLIC = [
     "Client",
     "CopyReport",
     "Estimate",
+    "Explanation",
     "ForgetReport",
     "History",
     "ImportReport",

@@ -52,22 +52,33 @@ def test_the_lock_pins_and_hashes_everything_and_names_no_place(lock: Path) -> N
 
 
 def test_the_locks_agree() -> None:
-    base, dev, extras, integrations = (
-        set(re.findall(r"^([\w.-]+==\S+)", lock.read_text("utf-8"), re.MULTILINE)) for lock in LOCKS
+    base, dev, extras, integrations, server = (
+        _versions(ROOT / "requirements" / f"{name}.txt")
+        for name in ("base", "dev", "extras", "integrations", "server")
     )
+    assert len(LOCKS) == 5
     assert base
-    assert base <= dev
-    of_extras, of_dev = (dict(pin.split("==") for pin in pins) for pins in (extras, dev))
-    twice = {name for name, version in of_extras.items() if of_dev.get(name, version) != version}
-    assert twice <= {"huggingface-hub"}  # fastembed keeps to an older one; tokenizers takes either
-    of_integrations = dict(pin.split("==") for pin in integrations)
-    held = of_dev | of_extras
-    twice = {
-        name for name, version in of_integrations.items() if held.get(name, version) != version
-    }
-    assert twice <= {
-        "opentelemetry-api"
-    }  # Google ADK keeps to an older one; the others take either
+    assert not _other_versions(base, dev) and base.keys() <= dev.keys()
+    # fastembed keeps to an older one; tokenizers takes either
+    assert _other_versions(extras, dev) <= {"huggingface-hub"}
+    # Google ADK keeps to older ones; the others take either
+    opentelemetry = {f"opentelemetry-{part}" for part in ("api", "sdk", "semantic-conventions")}
+    assert _other_versions(integrations, dev | extras) <= opentelemetry
+    assert not _other_versions(server, integrations | dev)
+    assert server.keys() <= integrations.keys() | dev.keys()
+
+
+def _versions(lock: Path) -> dict[str, set[str]]:
+    """Return the versions of each package in a lock: more than one, for several Pythons."""
+    versions: dict[str, set[str]] = {}
+    for name, version in re.findall(r"^([\w.-]+)==(\S+)", lock.read_text("utf-8"), re.MULTILINE):
+        versions.setdefault(name, set()).add(version)
+    return versions
+
+
+def _other_versions(lock: dict[str, set[str]], held: dict[str, set[str]]) -> set[str]:
+    """Return the packages of a lock that another one has in other versions."""
+    return {name for name, versions in lock.items() if not versions <= held.get(name, versions)}
 
 
 def test_every_folder_of_the_source_is_a_package() -> None:
