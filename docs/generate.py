@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from typer.main import get_command
 
@@ -16,7 +16,7 @@ HEAD = """# The command line
 <!-- Written by docs/generate.py from the commands themselves; run `make docs` to update it. -->
 
 `theanine COMMAND --help` shows the same. Every command exits with 0 when all went well, with 2 for
-a mistake of the caller's (nothing was changed), and with 1 for a failure at run time (a model, a
+a mistake in the call (nothing was changed), and with 1 for a failure at run time (a model, a
 disk). Those that read or write a
 store take `--store FILE` or the environment variable `THEANINE_STORE`; without either the
 store is `$XDG_DATA_HOME/theanine/memory.db`, by default in `~/.local/share`.
@@ -55,16 +55,26 @@ def _paragraphs(text: str) -> str:
 
 
 def _parameters(command: Any) -> Iterator[str]:
-    rows = [_row(parameter) for parameter in command.params if parameter.name != "help"]
+    rows = [
+        _row(parameter)
+        for parameter in command.params
+        if parameter.name != "help" and not getattr(parameter, "hidden", False)
+    ]
     if rows:
         yield "\n".join(["| | |", "| --- | --- |", *rows]) + "\n"
+
+
+def _values(parameter: Any) -> str:
+    """Return what stands for the value of an option that names no such word."""
+    choices = get_args(parameter.type_descriptor.annotation)
+    return "{" + ",".join(map(str, choices)) + "}" if choices else "N"
 
 
 def _row(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         name = f"`{(parameter.metavar or parameter.name).upper()}`"
     else:
-        value = "" if parameter.is_flag else f" {parameter.metavar}"
+        value = "" if parameter.is_flag else f" {parameter.metavar or _values(parameter)}"
         other = "".join(f" / {opt}" for opt in parameter.secondary_opts)
         short = "".join(f"{opt}, " for opt in parameter.opts[1:])
         name = f"`{short}{parameter.opts[0]}{other}{value}`"

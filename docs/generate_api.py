@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 import theanine
 from theanine import errors, filters
+from theanine.client.explaining import ExplainedCandidate, Outcome
 from theanine.client.options import RememberWhen
 from theanine.client.records import RecordOperations
 from theanine.client.session import AsyncLiveSession
@@ -57,7 +58,13 @@ SECTIONS: Mapping[str, Sequence[Any]] = {
         theanine.Worker,
         ReplyStream,
     ],
-    "What a recall returns": [theanine.Recollection, theanine.Part, theanine.Reply],
+    "What a recall returns": [
+        theanine.Recollection,
+        theanine.Part,
+        theanine.Explanation,
+        ExplainedCandidate,
+        theanine.Reply,
+    ],
     "Records": [
         theanine.Scope,
         theanine.Session,
@@ -98,6 +105,7 @@ CHOICES = {
     "ReplyPrompt": ReplyPrompt,
     "RememberWhen": RememberWhen,
     "MarkKind": MarkKind,
+    "Outcome": Outcome,
     "PendingState": PendingState,
     "Structured": Structured,
 }

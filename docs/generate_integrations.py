@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "integrations" / "README.md"
 TESTS = ROOT / "packages" / "theanine" / "tests" / "integrations"
+NODE_PACKAGES = ROOT / "requirements" / "conformance" / "package.json"
 HEAD = "Framework | Package | Version | Held to | Tests passed\n--- | --- | --- | --- | ---:"
 FRAMEWORKS = {
     "langgraph": ("LangGraph", "langgraph-checkpoint", "its `InMemoryStore`, on generated cases"),
@@ -43,42 +45,57 @@ FRAMEWORKS = {
         "claude-agent-sdk",
         "its conformance suite, 14 contracts",
     ),
+    "mcp": ("MCP", "mcp", "the SDK's client, with handshakes and without"),
+    "mcp_http": ("MCP over HTTP", "mcp", "the same, with keys and walls"),
+    "mcp_conformance": ("MCP, official suite", "@modelcontextprotocol/conformance", ""),
 }
 """Name, distribution and what the tests compare with, by the name of the module."""
 
 
 def table() -> str:
     """The table, from the tests that pass now. Raises for a failed or skipped test."""
-    passed = count_passed()
+    passed, notes = run_tests()
     rows = [
-        f"[{name}]({_page(module)}) | `{package}` | {_version(package)} | {held} | {passed[module]}"
+        f"[{name}]({_page(module)}) | `{package}` | {_version(package)} "
+        f"| {held or '; '.join(notes[module])} | {passed[module]}"
         for module, (name, package, held) in FRAMEWORKS.items()
     ]
     return "\n".join([HEAD, *rows])
 
 
-def count_passed() -> dict[str, int]:
-    """The number of tests that pass, by module. Raises for a failed or skipped test."""
+def run_tests() -> tuple[dict[str, int], dict[str, list[str]]]:
+    """The number of tests that pass, and what they have recorded, by module.
+
+    Raises for a failed or skipped test.
+    """
     with TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         files = [str(TESTS / f"test_{module}.py") for module in FRAMEWORKS]
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *files]
         subprocess.run(command, cwd=ROOT, check=True)
-        cases = ElementTree.parse(report).getroot().iter("testcase")
-        modules = [
-            str(case.get("classname")).rpartition("test_")[2] for case in cases if not [*case]
-        ]
+        root = ElementTree.parse(report).getroot()
+    modules = [
+        str(case.get("classname")).rpartition("test_")[2]
+        for case in root.iter("testcase")
+        if not [*case]
+    ]
+    notes: dict[str, list[str]] = {module: [] for module in FRAMEWORKS}
+    for noted in root.iter("property"):  # hypothesis records some, too
+        if noted.get("name") in notes:
+            notes[str(noted.get("name"))].append(str(noted.get("value")))
     missing = [module for module in FRAMEWORKS if module not in modules]
     if missing:
         raise SystemExit(f"no test of {', '.join(missing)} was run: make extras installs them")
-    return {module: modules.count(module) for module in FRAMEWORKS}
+    return {module: modules.count(module) for module in FRAMEWORKS}, notes
 
 
 def _page(module: str) -> str:
-    return f"{module.removesuffix('_harness').replace('_', '-')}.md"
+    return f"{re.sub('_(harness|http|conformance)$', '', module).replace('_', '-')}.md"
 
 
 def _version(package: str) -> str:
+    if package.startswith("@"):
+        return json.loads(NODE_PACKAGES.read_text("utf-8"))["dependencies"][package]
     try:
         return version(package)
     except PackageNotFoundError:
