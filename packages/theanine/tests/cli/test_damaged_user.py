@@ -128,7 +128,7 @@ def test_one_damaged_user_stops_no_other(
         assert ran.code == 1
     if ran.code:
         assert ran.code == 1
-        assert sum(line.startswith(f"{DAMAGED}:") for line in lines) == 1
+        assert sum(line.startswith(f"{DAMAGED}:") for line in lines) == 1, ran
         assert "is damaged" in ran.err
     else:
         assert lines == []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -24,6 +26,15 @@ def test_a_request_needs_a_valid_key(service: Service) -> None:
     with service.client("") as http:
         assert http.get("/v1/whoami", headers=headers).status_code == 200
         assert http.get("/health").status_code == http.get("/ready").status_code == 200
+
+
+def test_blanks_around_a_header_are_no_part_of_it(service: Service) -> None:
+    connection = HTTPConnection(urlsplit(service.url).netloc)
+    headers = {"Authorization": f"  Bearer {service.key()} \t ", "X-Request-Id": " \tabc \t"}
+    connection.request("GET", "/v1/whoami", headers=headers)
+    answer = connection.getresponse()
+    assert (answer.status, answer.headers["X-Request-Id"]) == (200, "abc")
+    connection.close()
 
 
 def test_the_store_has_no_secret(service: Service) -> None:

@@ -352,6 +352,21 @@ def test_a_kill_while_a_store_is_made_or_migrated_is_harmless(tmp_path: Path) ->
     python(script, tmp_path)
 
 
+async def test_an_unfinished_select_keeps_nothing_from_being_erased(store: SqliteStore) -> None:
+    session = await store.start_session(ANA, AT)
+    await store.append_turns(ANA, session, [said("Rosebud", minute) for minute in range(3)])
+
+    def fail(db: sa.Connection) -> None:
+        rows = db.execute(sa.select(schema.turn))
+        raise ValueError(rows.fetchone())
+
+    with pytest.raises(ValueError, match="Rosebud") as kept:
+        await store.read(fail)
+    report = await store.forget(ANA, session=session)
+    assert (report.turns, report.verified, report.kept) == (3, True, ())
+    assert kept.traceback, "the error still has the select"
+
+
 # disks and permissions
 
 

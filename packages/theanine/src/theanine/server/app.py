@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 from theanine.client import AsyncClient
 from theanine.errors import MissingExtra, SettingsError
 from theanine.server.comparing import keep_removing_outdated_runs
+from theanine.server.header_values import TrimHeaderValues
 from theanine.server.idempotency import ClaimMiddleware, add_replays
 from theanine.server.limits import MCP_PATH, LimitMiddleware
 from theanine.server.logs import use_pseudonyms
@@ -113,6 +114,7 @@ def create_app(options: ServerOptions) -> FastAPI:
         # By any other name, a page of another site reaches this machine after rebinding its own.
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
     app.add_middleware(ObserveMiddleware)
+    app.add_middleware(TrimHeaderValues)
     return app
 
 

@@ -12,6 +12,7 @@ from errno import ENOSPC
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
+from weakref import WeakSet
 
 import sqlalchemy as sa
 from anyio import to_thread
@@ -49,6 +50,30 @@ _CHECKPOINT_TIMEOUT = 0.05  # of one attempt, during which writers wait
 _SCAN_ROWS = 500  # fetched at a time
 _MAX_VERSIONS = 10_000  # cached scopes
 _ERASING = "erasing"  # the setting is made with the deletion and removed once the files are clean
+
+
+class _FileConnection(sqlite3.Connection):
+    """A connection whose unfinished selects end with their transaction.
+
+    An error while rows are read, such as of a damaged value, leaves the select open as long as the
+    error is kept anywhere. An open select keeps VACUUM from running and the log from being emptied.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._cursors = WeakSet[sqlite3.Cursor]()
+
+    def cursor(self, factory: type[sqlite3.Cursor] = sqlite3.Cursor) -> sqlite3.Cursor:
+        """Return a new cursor."""
+        cursor = super().cursor(factory)
+        self._cursors.add(cursor)
+        return cursor
+
+    def rollback(self) -> None:
+        """Undo the open transaction, if there is one, and close all cursors."""
+        for cursor in list(self._cursors):
+            cursor.close()
+        super().rollback()
 
 
 class SqliteStore(SqlStore):
@@ -117,6 +142,7 @@ class SqliteStore(SqlStore):
             isolation_level=None,
             check_same_thread=False,
             uri=bool(self._uri),
+            factory=_FileConnection,
         )
         try:
             db.execute("PRAGMA synchronous=FULL")
