@@ -63,9 +63,9 @@ class _FileConnection(sqlite3.Connection):
         super().__init__(*args, **kwargs)
         self._cursors = WeakSet[sqlite3.Cursor]()
 
-    def cursor(self, factory: type[sqlite3.Cursor] = sqlite3.Cursor) -> sqlite3.Cursor:
+    def cursor(self, factory: Any = sqlite3.Cursor) -> Any:
         """Return a new cursor."""
-        cursor = super().cursor(factory)
+        cursor: sqlite3.Cursor = super().cursor(factory)
         self._cursors.add(cursor)
         return cursor
 
