@@ -240,7 +240,7 @@ class Engine(Recalling):
             for report in reports:
                 added[report.scope] += report.memories
             for owner, memories in added.items():
-                if memories >= MIN_LAG:  # as after an import
+                if 2 * memories >= MIN_LAG:  # with their turns, as after an import
                     try:
                         await self.indexes.store_log(owner, self.embedder)
                     except TheanineError as error:  # the sessions are remembered all the same

@@ -85,7 +85,7 @@ class LogIndex:
         """Read what was committed up to ``state``."""
         async with self._lock:
             added = self.candidates.last_turn < state.turns or self._read_links < state.memories
-            if self._reads_snapshot and not len(self) and state.turns > MIN_LAG:
+            if self._reads_snapshot and not len(self) and state.turns + state.memories >= MIN_LAG:
                 await self._read_snapshot(state, embedder)
             await self._read_turns(state.turns, embedder)
             await self._read_memories(state.memories, embedder)

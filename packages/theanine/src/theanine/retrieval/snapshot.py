@@ -28,7 +28,7 @@ from theanine.errors import TheanineError
 from theanine.store.base import Store
 from theanine.types import Scope
 
-MIN_LAG, MAX_LAG = 500, 10
+MIN_LAG, MAX_LAG = 150, 10
 """A file is written again when it lacks ``MIN_LAG`` candidates and a ``MAX_LAG``-th of all."""
 
 _MAGIC = b"theanine log index 7\n"
