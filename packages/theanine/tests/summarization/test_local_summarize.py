@@ -30,6 +30,17 @@ def test_small_talk_and_bare_questions_give_nothing() -> None:
     assert _texts("Hey! How are you?", "Great, thanks!", "Wow, that's so cool!", "See you!") == []
 
 
+def test_a_statement_alone_in_its_session_is_kept() -> None:
+    for text in ("I'm vegan.", "Ich bin Veganer.", "No nuts, ever. I swell up.", "私は猫派です。"):
+        (made,) = local_summarize([turn(1, text)], keep_notes=True)
+        assert made.text == f"Ana said on 8 May 2023: “{text}”"
+    for text in ("Hi!", "Thank you so much.", "Am I vegan?", "?", "🌱"):
+        assert local_summarize([turn(1, text)], keep_notes=True) == []
+    of_assistant = turn(1, "I see.", "Tea", role="assistant")
+    assert local_summarize([of_assistant], keep_notes=True) == []
+    assert local_summarize([turn(1, "I'm vegan."), turn(2, "I see.")], keep_notes=True) == []
+
+
 def test_only_the_disclosing_sentences_are_quoted() -> None:
     (text,) = _texts(
         "Wow, great! I adopted a dog from the shelter. Isn't that nice? "

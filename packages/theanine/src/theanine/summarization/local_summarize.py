@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from theanine.retrieval.query import is_small_talk
 from theanine.sentences import sentence_spans
 from theanine.text import cues
 from theanine.text.attribution import QUOTE_LIMIT, attribution, clip_quote
@@ -43,11 +44,17 @@ class _Sentence:
     score: float
 
 
-def local_summarize(turns: Sequence[Turn], *, show_dates: bool = True) -> list[NewMemory]:
+def local_summarize(
+    turns: Sequence[Turn], *, show_dates: bool = True, keep_notes: bool = False
+) -> list[NewMemory]:
     """Return the memories of one session, in the order of its turns. Deterministic.
 
-    ``show_dates=False`` leaves dates out of the texts, as for turns without dates.
+    Args:
+        show_dates: False leaves dates out of the texts, as for turns without dates.
+        keep_notes: whether a session of nothing but one statement of the user, such as "I'm
+            vegan.", is remembered however little it discloses.
     """
+    is_note = keep_notes and len(turns) == 1 and _is_statement_of_user(turns[0])
     memories: list[NewMemory] = []
     questioner: str | None = None
     seen: set[tuple[str, str]] = set()
@@ -56,7 +63,7 @@ def local_summarize(turns: Sequence[Turn], *, show_dates: bool = True) -> list[N
         if not repeats_memories(turn) and words_of_speaker not in seen:
             seen.add(words_of_speaker)
             answers = questioner not in (None, turn.speaker)
-            memories += _summarize_turn(turn, answers, show_dates)
+            memories += _summarize_turn(turn, answers, show_dates, is_note)
         questioner = turn.speaker if _QUESTION.search(turn.text.rstrip()) else None
     return memories
 
@@ -69,14 +76,23 @@ def repeats_memories(turn: Turn) -> bool:
     return turn.role == "assistant" and (bool(turn.recalled) or NO_MODEL_NOTICE in turn.text)
 
 
-def _summarize_turn(turn: Turn, answers: bool, show_date: bool) -> Iterator[NewMemory]:
+def _is_statement_of_user(turn: Turn) -> bool:
+    asks = _QUESTION.search(turn.text.rstrip()) is not None
+    return turn.role == "user" and not asks and not is_small_talk(turn.text)
+
+
+def _summarize_turn(
+    turn: Turn, answers: bool, show_date: bool, is_note: bool
+) -> Iterator[NewMemory]:
     scored = _score_sentences(turn.text, answers)
     best = max((sentence.score for sentence in scored), default=0.0)
     if turn.attachment:
         best += ATTACHMENT_BONUS
-    if best < MIN_TURN_SCORE and not (turn.attachment and not turn.text.strip()):
-        return
     kept = [sentence for sentence in scored if sentence.score >= MIN_SENTENCE_SCORE]
+    if best < MIN_TURN_SCORE and not (turn.attachment and not turn.text.strip()):
+        if not is_note:
+            return
+        kept = scored
     for position, chunk in enumerate(_chunks(kept) or [[]]):
         quote = _quote(turn.text, chunk)
         attachment = turn.attachment[:QUOTE_LIMIT].strip() if position == 0 else ""

@@ -66,7 +66,7 @@ async def summarize(
     statement that only repeats one of them is dropped. Raises ModelError when the model fails.
     """
     if chat is None:
-        memories = local_summarize(turns)
+        memories = local_summarize(turns, keep_notes=True)
     else:
         summaries = await ask_windows(SUMMARIZE, turns, chat, _fault, _bounds)
         memories = [
