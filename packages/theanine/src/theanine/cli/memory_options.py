@@ -26,7 +26,7 @@ class PlaceOptions:
     store: StoreOption = ""
     user: MaybeUser = None
     agent: Annotated[
-        str, typer.Option(envvar="THEANINE_AGENT", metavar="NAME", help="Agent that it is of.")
+        str, typer.Option(envvar="THEANINE_AGENT", metavar="NAME", help="Agent whose memory it is.")
     ] = "default"
     url: Annotated[
         str,
