@@ -69,6 +69,7 @@ class LogIndex:
         self.stored = 0  # candidates and sources in the stored snapshot
         self._turns: dict[int, Turn] = {}
         self._memories: dict[int, Memory] = {}
+        self._links_of_pairs: dict[Pair, Link] = {}
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -238,12 +239,17 @@ class LogIndex:
     async def links(self, pairs: Sequence[Pair]) -> list[Link]:
         """Return the links of pairs of an older and a newer memory, in their order.
 
-        None if one of them was erased since the index was read.
+        None if one of them was erased since the index was read. Cached, as they never change.
         """
-        newer = [newer for _, newer in pairs]
-        links = await self._store.links(self._scope, method=self._method, newer=newer)
-        by_pair = {(link.older, link.newer): link for link in links}
-        return [by_pair[pair] for pair in pairs] if by_pair.keys() >= set(pairs) else []
+        found = {pair: self._links_of_pairs.get(pair) for pair in pairs}
+        if newer := [newer for (_, newer), link in found.items() if link is None]:
+            links = await self._store.links(self._scope, method=self._method, newer=newer)
+            added = {(link.older, link.newer): link for link in links}
+            added = {pair: added[pair] for pair in found if pair in added}
+            found |= added
+            self._links_of_pairs |= added
+        links = [link for pair in pairs if (link := found[pair])]
+        return links if len(links) == len(pairs) else []
 
     async def saying(self, memory: int) -> list[RankedCandidate]:
         """Return the candidates that say what a memory says: itself, or passages it quotes."""
@@ -300,14 +306,15 @@ class LogIndex:
         )
 
     def drop_read(self) -> None:
-        """Drop the turns and memories that were read."""
+        """Drop the turns, memories and links that were read."""
         self._turns.clear()
         self._memories.clear()
+        self._links_of_pairs.clear()
 
     @property
     def read_entries(self) -> int:
-        """Turns and memories in main memory."""
-        return len(self._turns) + len(self._memories)
+        """Turns, memories and links in main memory."""
+        return len(self._turns) + len(self._memories) + len(self._links_of_pairs)
 
     @property
     def size(self) -> int:

@@ -19,7 +19,7 @@ from theanine.types import Scope
 DEFAULT_CAPACITY = 250_000
 """Total size of all cached indexes, in memories, above which the least recently used is dropped."""
 READ_ENTRIES = 20_000
-"""Turns and memories of all scopes that stay in main memory after they were returned: 20 MB."""
+"""Turns, memories and links of all scopes that stay in main memory after use: 20 MB."""
 
 
 class ScopeCache:
