@@ -172,7 +172,7 @@ def test_recall_shows_the_most_relevant_part_first(run: Terminal, tmp_path: Path
 
 
 def test_a_correction_replaces_a_memory(ana: Terminal):
-    [memory] = ana("memories", *ANA, "--json").json
+    [_, memory] = ana("memories", *ANA, "--json").json
     ana("correct", str(memory["id"]), "Ana lives in Zagreb.", *ANA)
     assert "Zagreb" in ana("recall", "Where does Ana live?", *ANA).out
     assert "corrected by" in ana("memories", *ANA, "--history").out
@@ -181,7 +181,7 @@ def test_a_correction_replaces_a_memory(ana: Terminal):
 
 
 def test_a_pinned_memory_is_always_recalled(ana: Terminal):
-    [memory] = ana("memories", *ANA, "--json").json
+    [_, memory] = ana("memories", *ANA, "--json").json
     assert ana("pin", str(memory["id"]), *ANA).out == f"memory {memory['id']} is pinned\n"
     assert len(ana("memories", *ANA, "--pinned", "--json").json) == 1
     assert "Rijeka" in ana("recall", "What is the capital of France?", *ANA).out
