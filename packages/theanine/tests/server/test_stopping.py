@@ -240,8 +240,9 @@ def test_without_its_database_it_refuses_and_the_proxy_goes_on(tmp_path: Path) -
                 turns = http.get("/v1/users/ana/turns").json()["items"]
                 assert "Is it down?" not in [turn["text"] for turn in turns]
                 deadline = time.monotonic() + START_LIMIT
-                while going_on.headers["Theanine-Memory"] != "on":
-                    assert time.monotonic() < deadline, "memory does not come back"
+                # What is recalled with less time is repeated for the same turn.
+                while (memory := going_on.headers["Theanine-Memory"]) not in ("on", "partial"):
+                    assert time.monotonic() < deadline, f"memory does not come back: {memory}"
                     going_on = http.post("/v1/chat/completions", json=SAID, headers=headers)
     finally:
         server.remove()
