@@ -23,7 +23,7 @@ LEAST = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One way to recall within a deadline.
+    """A recall that may be tried within a deadline, and what its result lacks.
 
     Attributes:
         recall: starts the recall.

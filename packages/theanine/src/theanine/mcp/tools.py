@@ -49,7 +49,7 @@ Id = Annotated[str, Field(description="Such as m12")]
 
 
 Access = Literal["read", "write", "erase"]
-"""What a tool does with a user's memory; the right to write includes erasing."""
+"""Whether a tool reads, changes or erases memory; the right to write includes erasing."""
 
 
 class FindMemory(Protocol):

@@ -1,4 +1,4 @@
-"""What each candidate says, in a few numbers, to find out whether another one only repeats it."""
+"""Compact contents of candidates: hashes of words, to find candidates that repeat others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ other has at least this share tells nothing else."""
 
 
 class Content(NamedTuple):
-    """What a candidate says.
+    """The words of a candidate, and its kind of sentence.
 
     Attributes:
         kind: its speaker, whether it is negated and past, and whether it asks.

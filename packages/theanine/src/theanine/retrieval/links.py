@@ -1,4 +1,4 @@
-"""How the memories of a log are linked, in a few bytes for each link."""
+"""A compact index of the links between memories: a few bytes for each link."""
 
 from __future__ import annotations
 

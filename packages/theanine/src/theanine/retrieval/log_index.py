@@ -127,7 +127,7 @@ class LogIndex:
 
     @property
     def _extent(self) -> int:
-        """What there is to store: candidates, and pairs of a memory and its source."""
+        """The size of a snapshot: the number of candidates and of pairs of memory and source."""
         return len(self) + len(self._sources)
 
     async def _read_snapshot(self, state: ScopeVersion, embedder: Embedder) -> None:
@@ -239,7 +239,7 @@ class LogIndex:
     async def links(self, pairs: Sequence[Pair]) -> list[Link]:
         """Return the links of pairs of an older and a newer memory, in their order.
 
-        None if one of them was erased since the index was read. Cached, as they never change.
+        Empty if one of them was erased since the index was read. Cached, as they never change.
         """
         found = {pair: self._links_of_pairs.get(pair) for pair in pairs}
         if newer := [newer for (_, newer), link in found.items() if link is None]:

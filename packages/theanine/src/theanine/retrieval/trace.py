@@ -1,4 +1,4 @@
-"""What one recall ranked and kept, stage by stage, for an explanation."""
+"""Records of the candidates that each stage of a recall ranked and kept, for explanations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ StageScores = dict[CandidateKey, tuple[float, float | None]]
 
 
 class RecallTrace:
-    """What a method tells of a recall while it runs; this one listens to nothing."""
+    """Receives the stages of a recall while it runs; this class ignores them."""
 
     def search(self, log: LogIndex, query: Query, ranked: Sequence[RankedCandidate]) -> None:
         """Note the log that was searched, and what it found."""

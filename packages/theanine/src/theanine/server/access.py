@@ -272,7 +272,7 @@ Writable = Annotated[AsyncUserMemory, Depends(_writing(repeatable=False))]
 """The memory of the user in the path, for a key that may write; done once per
 ``Idempotency-Key``."""
 Repeatable = Annotated[AsyncUserMemory, Depends(_writing(repeatable=True))]
-"""As :data:`Writable`, for routes where doing it twice does no harm: redone after a crash."""
+"""Like :data:`Writable`, for idempotent routes: a request is carried out again after a crash."""
 
 
 def name_in_header(request: Request, header: str) -> str | None:

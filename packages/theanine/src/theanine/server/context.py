@@ -14,7 +14,7 @@ from theanine.types import Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Who sends a request, and what they may access.
+    """The sender of a request: its key, and what that key may access.
 
     Attributes:
         key: id of the key; empty without one (``--dev``).
