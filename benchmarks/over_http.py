@@ -225,21 +225,22 @@ def _hear(user: str, text: str, number: str) -> HttpRequest:
 
 
 def _measure_proxy(service: Service, provider: Provider, setting: Setting) -> list[Figure]:
-    """Send the same calls to the provider and through the proxy, each in its own conversation."""
+    """Send the same calls to the provider and through the proxy, each in its own conversation.
+
+    Each user calls once before that: the first call indexes the messages of the load before.
+    """
     _, questions = material()
     rng = Random(3)
+
+    def call(user: int, number: int, due: float | None) -> HttpRequest:
+        body = _chat(f"{rng.choice(questions)} ({number})")
+        headers = {"Theanine-User": user_name(user)}
+        return HttpRequest("/v1/chat/completions", body, due, headers)
+
     dues = Draw(setting).arrivals(PROXIED_RATE, setting.seconds)
-    calls = [
-        HttpRequest(
-            "/v1/chat/completions",
-            _chat(f"{rng.choice(questions)} ({number})"),
-            due,
-            {"Theanine-User": user_name(rng.randrange(setting.users))},
-        )
-        for number, due in enumerate(dues)
-    ]
-    first = [replace(call, due=None) for call in calls[:PROXIED_CONNECTIONS]]
-    service.send(first, PROXIED_CONNECTIONS)
+    calls = [call(rng.randrange(setting.users), number, due) for number, due in enumerate(dues)]
+    before = [call(user, len(calls) + user, None) for user in range(setting.users)]
+    first, _ = service.send(before, 1)
     base = provider.url.removesuffix("/v1")
     direct = send(Load(base, {}, calls, PROXIED_CONNECTIONS))
     through, cpu = service.send(calls, PROXIED_CONNECTIONS)
@@ -247,6 +248,8 @@ def _measure_proxy(service: Service, provider: Provider, setting: Setting) -> li
     name = f"a proxied call, {PROXIED_RATE} a second"
     return [
         Figure(name="a call of the provider, p50", value=usual, unit="ms"),
+        Figure(name="a user's first proxied call after the messages, added to that, p50",
+               value=median(first.milliseconds) - usual, unit="ms"),
         Figure(name=f"{name}, added to that, p50",
                value=percentile(through.milliseconds, 0.5) - usual, unit="ms"),
         Figure(name=f"{name}, added to that, p95",

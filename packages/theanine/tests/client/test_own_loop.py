@@ -15,6 +15,7 @@ import anyio
 import pytest
 
 import theanine
+from theanine.client.dialogues import KEPT
 from theanine.errors import BadInput, RememberingFailed, SettingsError
 from theanine.methods.units.method import Utterances
 from theanine.testing import ScriptedServer, answer, status
@@ -683,3 +684,14 @@ def test_added_replies_know_what_they_were_written_with(client: theanine.Client)
     assert memories and reply.recalled == named.recalled == memories
     [unaware] = live.add({"role": "assistant", "content": "At nine."}).turns
     assert unaware.recalled == ()
+
+
+def test_any_number_of_the_newest_turns_of_a_long_thread_is_shown(path: str) -> None:
+    asked = {KEPT + 20: 50, KEPT + 40: KEPT + 10, KEPT + 60: KEPT, 2 * KEPT: 10 * KEPT}
+    with theanine.open(path) as client, client.user("ana").session("long") as live:
+        said: list[str] = []
+        for number in range(1, 2 * KEPT + 1):
+            said.append(live.hear(f"Number {number}.").text)
+            if last := asked.get(number):
+                texts = [message["content"] for message in live.messages(last=last)]
+                assert texts == said[-last:]

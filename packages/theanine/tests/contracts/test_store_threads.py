@@ -95,6 +95,17 @@ async def test_turns_of_a_thread_are_those_of_all_its_sessions(store: Store) -> 
     assert [turn.text for turn in await store.turns(ANA)] == ["Else."]
 
 
+@pytest.mark.parametrize(
+    "name", ["it's", "back\\slash\\", "100 %(key)s", "$1 :thread", "日本", "E'x'"]
+)
+async def test_turns_of_a_thread_with_any_name_are_found(store: Store, name: str) -> None:
+    for thread in (name, "other"):
+        await store.continue_thread(ANA, thread, [said(f"Hi, {thread}.", key=name)], method=METHOD)
+    assert [turn.id for turn in await store.turns(ANA, thread=name, key=name)] == [1]
+    assert [turn.id for turn in await store.turns(ANA, thread=name, last=5)] == [1]
+    assert await store.turns(ANA, thread=name, key=f"{name}'") == []
+
+
 async def test_what_the_thread_has_is_left_out(store: Store) -> None:
     history = [said("One."), said("Two."), said("Yes.")]
     await tell(store, *history, resent=True)

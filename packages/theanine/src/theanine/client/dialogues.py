@@ -11,8 +11,8 @@ from theanine.types import CALLED, Role, Scope, Turn
 
 CAPACITY = 500
 """Maximum dialogues in a client's cache."""
-KEPT = 1_000
-"""Maximum turns of a dialogue that are kept, the newest ones."""
+KEPT, MOST_KEPT = 100, 1_000
+"""Maximum turns of a dialogue that are kept, the newest ones; the second where more are shown."""
 
 
 class Dialogue:
@@ -27,6 +27,7 @@ class Dialogue:
         self._store, self._scope, self._thread = store, scope, thread
         self._epoch = -1  # ScopeVersion.epoch when they were read; a later one may have erased some
         self._turns: list[Turn] = []  # in order and without gaps
+        self._kept = KEPT
         self._before = 0  # the number of turns before them
         self._older_system: Turn | None = None  # the newest system turn before them
         self._searched = False  # whether it was looked for
@@ -40,7 +41,7 @@ class Dialogue:
         """Add turns that follow; another task may have added some of them."""
         last = self._turns[-1].id if self._turns else 0
         self._turns += [turn for turn in turns if turn.id > last]
-        if (surplus := len(self._turns) - KEPT) > 0:
+        if (surplus := len(self._turns) - self._kept) > 0:
             del self._turns[:surplus]
             self._before += surplus
             self._searched = False
@@ -87,6 +88,7 @@ class Dialogue:
     async def _newest(self, count: int | None) -> list[Turn]:
         if self._thread is None and self.session is None:
             return []
+        self._kept = max(self._kept, min(count or MOST_KEPT, MOST_KEPT))
         version = await self._store.scope_version(self._scope)
         has_them = not self._before or (count is not None and len(self._turns) >= count)
         last = self._turns[-1].id if self._turns else 0

@@ -252,7 +252,10 @@ class PostgresStore(SqlStore):
         """
 
         def select(scope_id: str) -> list[str]:
-            return [each.text(engine.dialect, scope_id, numbers) for each, numbers in reads]
+            dialect = engine.dialect
+            return [
+                each.text(dialect, scope_id, numbers, values) for each, numbers, values in reads
+            ]
 
         calls = ", ".join([*self._limits(), walls.open_to_tenant(scope)])
         begin = [_BEGIN_READING, f"SELECT {calls}", walls.look_up(scope)]
@@ -277,7 +280,7 @@ class PostgresStore(SqlStore):
                     _run_at_once(db, walls.tell_workers(number))
                     self._keep_number(scope, found[0][0])
                 *results, _ = _run_at_once(db, [*select(number), "COMMIT"])
-        return [each.name(rows) for (each, _), rows in zip(reads, results, strict=True)]
+        return [read.select.name(rows) for read, rows in zip(reads, results, strict=True)]
 
     # repeating
 

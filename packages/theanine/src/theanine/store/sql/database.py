@@ -226,7 +226,7 @@ class SqlDatabase:
 
     async def _read_rows(self, scope: Scope, reads: Reads) -> list[list[Any]]:
         """Return the rows of several selects in a scope, all of one state of it."""
-        few = sum(len(numbers) for _, numbers in reads) <= QUICK_ROWS
+        few = sum(len(each.numbers) for each in reads) <= QUICK_ROWS
         return await (self._read_quickly if few else self.read)(read_rows, scope, reads)
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections import namedtuple
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -17,6 +18,7 @@ from sqlalchemy.ext.compiler import compiles
 
 from theanine.store.sql.scopes import find_scope
 from theanine.store.sql.tracing import traced
+from theanine.store.sql.walls import quote
 from theanine.types import Scope
 
 SCOPE = sa.bindparam("scope_id", type_=sa.Integer)
@@ -49,12 +51,16 @@ def _in_array(element: in_numbers, compiler: Any, **options: Any) -> str:
     return f"{compiler.process(element.column, **options)} = ANY({numbers})"
 
 
+Values = Mapping[str, str | int]
+_NO_VALUES: Values = MappingProxyType({})
+
+
 class FixedSelect:
     """A select of rows of one scope, :data:`SCOPE`, and perhaps of some numbers.
 
     Attributes:
         made: all instances.
-        select: the statement.
+        select: the statement; its other parameters are texts and whole numbers.
     """
 
     made: ClassVar[list[FixedSelect]] = []
@@ -63,18 +69,25 @@ class FixedSelect:
         self.select = select
         names = select.selected_columns.keys()
         self._row: Any = namedtuple("Row", names)  # pyright: ignore[reportUntypedNamedTuple]
-        self._compiled: dict[str, Any] = {}
+        self._compiled: dict[str, tuple[Any, Values]] = {}
         self.made.append(self)
 
-    def rows(self, db: sa.Connection, scope_id: int, numbers: Sequence[int] = ()) -> list[Any]:
+    def rows(
+        self,
+        db: sa.Connection,
+        scope_id: int,
+        numbers: Sequence[int] = (),
+        values: Values = _NO_VALUES,
+    ) -> list[Any]:
         """Run it in the transaction of a connection, and return the rows as named tuples."""
         driver: Any = db.connection.driver_connection
-        compiled = self._compile(db.dialect)
+        compiled, constants = self._compile(db.dialect)
         if compiled.positiontup is None:
-            params: Any = {"scope_id": scope_id, "numbers": list(numbers)}
+            params: Any = {**constants, **values, "scope_id": scope_id, "numbers": list(numbers)}
         else:
-            values = {"scope_id": scope_id, "numbers": json.dumps(list(numbers))}
-            params = [values[name] for name in compiled.positiontup]
+            array = json.dumps(list(numbers))
+            given = {**constants, **values, "scope_id": scope_id, "numbers": array}
+            params = [given[name] for name in compiled.positiontup]
         errors: Any = db.dialect.loaded_dbapi
         try:
             with traced(db.dialect.name, compiled.string):
@@ -82,27 +95,48 @@ class FixedSelect:
         except errors.Error as error:
             raise exc.DBAPIError.instance(compiled.string, params, error, errors.Error) from error
 
-    def text(self, dialect: sa.Dialect, scope_id: str, numbers: Sequence[int]) -> str:
+    def text(
+        self,
+        dialect: sa.Dialect,
+        scope_id: str,
+        numbers: Sequence[int] = (),
+        values: Values = _NO_VALUES,
+    ) -> str:
         """Return it for PostgreSQL without parameters; ``scope_id`` is an expression."""
         array = f"'{{{','.join(str(int(number)) for number in numbers)}}}'"
-        return str(self._compile(dialect).string % {"scope_id": scope_id, "numbers": array})
+        compiled, constants = self._compile(dialect)
+        literals = {
+            name: quote(value) if isinstance(value, str) else str(int(value))
+            for name, value in {**constants, **values}.items()
+        }
+        return str(compiled.string % {**literals, "scope_id": scope_id, "numbers": array})
 
     def name(self, rows: Iterable[tuple[Any, ...]]) -> list[Any]:
         """Return the driver's rows as named tuples."""
         return list(map(self._row._make, rows))
 
-    def _compile(self, dialect: sa.Dialect) -> Any:
-        compiled = self._compiled.get(dialect.name)
-        if compiled is None:
-            compiled = self._compiled[dialect.name] = self.select.compile(dialect=dialect)
-        return compiled
+    def _compile(self, dialect: sa.Dialect) -> tuple[Any, Values]:
+        """Return it for a dialect, and the parameters that SQLAlchemy made of its constants."""
+        found = self._compiled.get(dialect.name)
+        if found is None:
+            compiled = self.select.compile(dialect=dialect)
+            constants = {name: each for name, each in compiled.params.items() if each is not None}
+            found = self._compiled[dialect.name] = compiled, constants
+        return found
 
 
-Reads = Sequence[tuple[FixedSelect, Sequence[int]]]
-"""Selects, each with its numbers."""
+class Read(NamedTuple):
+    """A select with the values of its parameters."""
+
+    select: FixedSelect
+    numbers: Sequence[int] = ()
+    values: Values = _NO_VALUES
+
+
+Reads = Sequence[Read]
 
 
 def read_rows(db: sa.Connection, scope: Scope, reads: Reads) -> list[list[Any]]:
     """Return the rows of several selects in a scope."""
     scope_id = find_scope(db, scope)
-    return [select.rows(db, scope_id, numbers) for select, numbers in reads]
+    return [select.rows(db, scope_id, numbers, values) for select, numbers, values in reads]

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from theanine.clock import moment
 from theanine.store.sql import schema as t
-from theanine.store.sql.fixed import SCOPE, FixedSelect, Reads, in_numbers, read_rows
+from theanine.store.sql.fixed import SCOPE, FixedSelect, Read, Reads, in_numbers, read_rows
 from theanine.store.sql.rows import SELECT_MEMORIES, local_time, numbered, read_metadata
 from theanine.store.sql.scopes import find_scope, unique_epoch
 from theanine.store.sql.vectors import SELECT_ACTIVE_EMBEDDER
@@ -22,7 +22,7 @@ from theanine.store.values import NOTHING_HIDDEN, Hidden, ScopeVersion
 from theanine.types import Link, Mark, Memory, Relation, Scope
 
 SELECT_VERSION: Reads = (
-    (
+    Read(
         FixedSelect(
             sa.select(
                 t.scope_state.c.scope,
@@ -33,10 +33,9 @@ SELECT_VERSION: Reads = (
                 t.scope_state.c.time_zone,
                 t.scope_state.c.hidden,
             ).where(t.scope_state.c.scope == SCOPE)
-        ),
-        (),
+        )
     ),
-    (FixedSelect(SELECT_ACTIVE_EMBEDDER), ()),
+    Read(FixedSelect(SELECT_ACTIVE_EMBEDDER)),
 )
 
 
@@ -136,7 +135,7 @@ _BY_ID = tuple(FixedSelect(select) for select in _select_memories(in_numbers))
 
 def select_memories_by_id(numbers: Sequence[int]) -> Reads:
     """Return the selects whose rows :func:`memories_from_rows` takes."""
-    return [(select, numbers) for select in _BY_ID]
+    return [Read(select, numbers) for select in _BY_ID]
 
 
 def memories_from_rows(
@@ -208,7 +207,7 @@ def load_links(
 
 def select_links_by_newer(numbers: Sequence[int]) -> Reads:
     """Return the select whose rows :func:`links_from_rows` takes."""
-    return [(_LINKS_BY_NEWER, numbers)]
+    return [Read(_LINKS_BY_NEWER, numbers)]
 
 
 def links_from_rows(rows: Iterable[tuple[Any, ...]], method: str | None = None) -> list[Link]:

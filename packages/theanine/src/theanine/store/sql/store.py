@@ -55,10 +55,11 @@ from theanine.store.sql.database import (
     reading,
     writing,
 )
+from theanine.store.sql.fixed import Read
 from theanine.store.sql.outbox import announcing
 from theanine.store.sql.preconditions import check_precondition
 from theanine.store.sql.rows import turn_from_row
-from theanine.store.sql.turns import SELECT_TURNS_BY_ID
+from theanine.store.sql.turns import SELECT_TURNS_BY_ID, select_latest_turns, select_turn_by_key
 from theanine.store.values import ForgetReport, Restored, ScopeVersion
 from theanine.telemetry import memory_operation
 from theanine.types import LOCAL_MODEL, Link, Memory, MemoryBatch, Role, Scope, Turn
@@ -148,9 +149,17 @@ class SqlStore(SqlDatabase):
         with_content: bool = False,
     ) -> list[Turn]:
         numbers = _few_numbers(ids, after, upto)
-        by_number = all(each is None for each in (session, thread, role, key, last))
-        if numbers is not None and by_number and not with_content:
-            [rows] = await self._read_rows(scope, [(SELECT_TURNS_BY_ID, numbers)])
+        fixed: Read | None = None
+        if session is None and role is None and not with_content:
+            if thread is None and key is None and last is None and numbers is not None:
+                fixed = Read(SELECT_TURNS_BY_ID, numbers)
+            elif thread is not None and ids is None and upto is None and not after:
+                if key is not None and last is None:
+                    fixed = select_turn_by_key(thread, key)
+                elif key is None and last is not None and last <= QUICK_ROWS:
+                    fixed = select_latest_turns(thread, last)
+        if fixed is not None:
+            [rows] = await self._read_rows(scope, [fixed])
             return self._run(lambda: list(map(turn_from_row, rows)))
         few = numbers is not None
         if role is None and (thread is not None or session is not None):
@@ -241,7 +250,7 @@ class SqlStore(SqlDatabase):
     async def turns_and_memories(
         self, scope: Scope, turns: Sequence[int], memories: Sequence[int]
     ) -> tuple[list[Turn], list[Memory]]:
-        reads = [(SELECT_TURNS_BY_ID, turns), *memory_rows.select_memories_by_id(memories)]
+        reads = [Read(SELECT_TURNS_BY_ID, turns), *memory_rows.select_memories_by_id(memories)]
         turn_rows, *of_memories = await self._read_rows(scope, reads)
         return self._run(
             lambda: (

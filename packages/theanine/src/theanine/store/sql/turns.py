@@ -16,7 +16,7 @@ from theanine.errors import BadInput, NotFound, Stale
 from theanine.store.processes import is_dead, is_local
 from theanine.store.sql import schema as t
 from theanine.store.sql.changes import take_turn_numbers
-from theanine.store.sql.fixed import SCOPE, FixedSelect, in_numbers, read_rows
+from theanine.store.sql.fixed import SCOPE, FixedSelect, Read, in_numbers, read_rows
 from theanine.store.sql.holders import load_living_holders
 from theanine.store.sql.remembering import mark_pending
 from theanine.store.sql.rows import (
@@ -381,18 +381,18 @@ def load_orphaned_sessions(
 
 
 # Built once: recall runs it before every reply, and building it takes longer than running it.
-_SELECT_SCOPE_TURNS = SELECT_TURNS.where(t.turn.c.scope == sa.bindparam("scope_id"))
+_SELECT_SCOPE_TURNS = SELECT_TURNS.where(t.turn.c.scope == SCOPE)
 _SELECT_TURNS_BETWEEN = _SELECT_SCOPE_TURNS.where(
     t.turn.c.id > sa.bindparam("after"), t.turn.c.id <= sa.bindparam("upto")
 )
 _SELECT_SESSIONS_OF_THREAD = sa.select(t.session.c.id).where(
-    t.session.c.scope == sa.bindparam("scope_id"),
+    t.session.c.scope == SCOPE,
     t.session.c.thread == sa.bindparam("thread"),
 )
 IN_THREAD = t.turn.alias()
 _LATEST_FIRST = (IN_THREAD.c.id + 0).desc()
 SELECT_NUMBERS_IN_THREAD = sa.select(IN_THREAD.c.id).where(
-    IN_THREAD.c.scope == sa.bindparam("scope_id"),
+    IN_THREAD.c.scope == SCOPE,
     IN_THREAD.c.session.in_(_SELECT_SESSIONS_OF_THREAD),
 )
 """A thread's turns are selected by number: SQLite would else read all turns of the scope."""
@@ -400,8 +400,29 @@ SELECT_LATEST_IN_THREAD = SELECT_NUMBERS_IN_THREAD.order_by(_LATEST_FIRST).limit
     sa.bindparam("limit", type_=sa.Integer)
 )
 SELECT_TURNS_BY_ID = FixedSelect(
-    SELECT_TURNS.where(t.turn.c.scope == SCOPE, in_numbers(t.turn.c.id)).order_by(t.turn.c.id)
+    _SELECT_SCOPE_TURNS.where(in_numbers(t.turn.c.id)).order_by(t.turn.c.id)
 )
+_SELECT_TURN_BY_KEY = FixedSelect(
+    _SELECT_SCOPE_TURNS.where(
+        t.turn.c.id.in_(
+            SELECT_NUMBERS_IN_THREAD.where(IN_THREAD.c.key == sa.bindparam("key", type_=sa.Text))
+        )
+    )
+)
+
+_SELECT_LATEST_TURNS = FixedSelect(
+    _SELECT_SCOPE_TURNS.where(t.turn.c.id.in_(SELECT_LATEST_IN_THREAD)).order_by(t.turn.c.id)
+)
+
+
+def select_turn_by_key(thread: str, key: str) -> Read:
+    """Return the select of the turn with the application's id of its message in a thread."""
+    return Read(_SELECT_TURN_BY_KEY, (), {"thread": thread, "key": key})
+
+
+def select_latest_turns(thread: str, count: int) -> Read:
+    """Return the select of the newest turns of a thread, in order of number."""
+    return Read(_SELECT_LATEST_TURNS, (), {"thread": thread, "limit": count})
 
 
 def load_turns(
@@ -444,7 +465,7 @@ def load_turns(
             params["thread"] = thread
         rows = db.execute(query, params).all()
     else:
-        [found] = read_rows(db, scope, [(SELECT_TURNS_BY_ID, ids)])
+        [found] = read_rows(db, scope, [Read(SELECT_TURNS_BY_ID, ids)])
         rows = [row for row in found if session in (None, row.session)]
     turns = sorted(map(turn_from_row, rows), key=lambda turn: turn.id)
     turns = turns if last is None else turns[-last:]
