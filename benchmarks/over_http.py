@@ -48,7 +48,7 @@ from theanine.testing import ScriptedServer
 RATE, CONNECTIONS, BUDGET = 100, 50, 1_000
 PROXIED_RATE, PROXIED_CONNECTIONS = 20, 10
 WARM_UP = 300
-"""Recalls before anything is measured."""
+"""Messages, and recalls, before anything is measured."""
 HERE = Path(__file__).parent
 ENVIRONMENT = HERE.parent / "build" / "mem0"
 DIMENSION = 1_536
@@ -120,10 +120,10 @@ class Draw:
             dues.append(due)
         return dues
 
-    def messages(self, service: Service, count: int) -> list[HttpRequest]:
+    def messages(self, service: Service, count: int, name: str) -> list[HttpRequest]:
         users = self._rng.choices(self._users, k=count)
         return [
-            service.hear(user, turn_text(self._sentences, self._rng), f"bench-{number}")
+            service.hear(user, turn_text(self._sentences, self._rng), f"{name}-{number}")
             for number, user in enumerate(users)
         ]
 
@@ -131,6 +131,7 @@ class Draw:
 def measure_load(service: Service, setting: Setting) -> tuple[list[Figure], list[HttpRequest]]:
     """Offer recalls and then messages; return also the messages that were acknowledged."""
     draw = Draw(setting)
+    service.send(draw.messages(service, WARM_UP, "warm-up"), CONNECTIONS)
     service.send(draw.recalls(service, WARM_UP), CONNECTIONS, setting.seconds)
     resident = service.resident()
     dues = draw.arrivals(RATE, setting.seconds)
@@ -148,7 +149,7 @@ def measure_load(service: Service, setting: Setting) -> tuple[list[Figure], list
                goal=0, note=_statuses(recalled)),
     ]  # fmt: skip
     _say("messages")
-    messages = draw.messages(service, int(2_000 * setting.seconds))
+    messages = draw.messages(service, int(2_000 * setting.seconds), "bench")
     heard, cpu = service.send(messages, CONNECTIONS, setting.seconds)
     name = "messages acknowledged on disk"
     growth = 100 * (service.resident() / resident - 1)
@@ -244,6 +245,7 @@ def _measure_proxy(service: Service, provider: Provider, setting: Setting) -> li
     base = provider.url.removesuffix("/v1")
     direct = send(Load(base, {}, calls, PROXIED_CONNECTIONS))
     through, cpu = service.send(calls, PROXIED_CONNECTIONS)
+    alone, _ = service.send([call(user, -1, None) for user in range(setting.users)], 1)
     usual = median(direct.milliseconds)
     name = f"a proxied call, {PROXIED_RATE} a second"
     return [
@@ -254,6 +256,10 @@ def _measure_proxy(service: Service, provider: Provider, setting: Setting) -> li
                value=percentile(through.milliseconds, 0.5) - usual, unit="ms"),
         Figure(name=f"{name}, added to that, p95",
                value=percentile(through.milliseconds, 0.95) - usual, unit="ms", goal=15),
+        Figure(name="a proxied call, one after the other, added to that, p50",
+               value=percentile(alone.milliseconds, 0.5) - usual, unit="ms"),
+        Figure(name="a proxied call, one after the other, added to that, p95",
+               value=percentile(alone.milliseconds, 0.95) - usual, unit="ms"),
         _cpu(name, through, cpu),
     ]  # fmt: skip
 

@@ -93,14 +93,14 @@ class Dialogue:
         has_them = not self._before or (count is not None and len(self._turns) >= count)
         last = self._turns[-1].id if self._turns else 0
         if self._epoch != version.epoch or not has_them:
-            self._turns = await self._read(last=count)
+            self._turns = await self._read(last=None if count is None else count + 1)
             self._epoch = version.epoch
             self._before = 0
-            if count is not None and len(self._turns) == count:
+            if count is not None and len(self._turns) > count:
                 total = await self._store.count_turns(
                     self._scope, session=self.session, thread=self._thread
                 )
-                self._before = max(total - count, 0)
+                self._before = max(total - len(self._turns), 0)
             self._older_system, self._searched = None, not self._before
         elif version.turns > last:
             later = await self._read(after=last)

@@ -1,6 +1,7 @@
 """Workers: any number of processes that remember what waits in one store, of all its users.
 
-Each polls the database, where leases keep them apart; nothing else connects them. They walk through
+Each polls the database, where leases keep them apart, and looks at once when a server notifies it;
+nothing else connects them. They walk through
 the users in a circle and remember a few sessions of each, so that nobody waits for a user who has
 thousands.
 """
@@ -41,6 +42,8 @@ GRACE = 20.0
 SESSIONS_AT_A_VISIT = 8
 """Sessions of one user that are remembered before it is the next user's turn."""
 _PAGE = 64  # users that are looked up at once, at least
+_LISTENING = 60.0  # seconds until a connection that was lost is opened again, at most
+_SPREAD = 0.2  # seconds, at most, after which each worker follows a notification to all
 _JITTER = 0.25  # by how much of its time each wait varies, so that workers don't poll in step
 _ENDING = timedelta(seconds=15)  # between looks for sessions that have paused or were left open
 _EXPIRY = timedelta(minutes=10)  # between searches for what has expired, of all workers together
@@ -96,6 +99,8 @@ class AsyncWorker:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._end_in_time, tasks.cancel_scope)
+                if not once:
+                    tasks.start_soon(self._listen)
                 await self._work(once)
                 tasks.cancel_scope.cancel()
         except ExceptionGroup as group:
@@ -240,6 +245,13 @@ class AsyncWorker:
         await self._stopping.wait()
         await anyio.sleep(self._grace)
         scope.cancel()
+
+    async def _listen(self) -> None:
+        """Look at the database at once when the store tells that something waits."""
+        while True:
+            if await self._engine.store.wait_for_pending(_LISTENING):
+                await anyio.sleep(self._random.uniform(0, _SPREAD))
+                self._changed.set()
 
     async def _repeat(self, task: Callable[[], Awaitable[None]], pause: timedelta) -> None:
         while not self._stopping.is_set():

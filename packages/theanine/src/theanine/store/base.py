@@ -345,6 +345,14 @@ class Store(Protocol):
         """Return the database's time."""
         ...
 
+    async def wait_for_pending(self, seconds: float) -> bool:
+        """Wait until any process marks a session as pending, at most so many seconds.
+
+        Returns whether one did. It is a hint, for those who also look at intervals: a store may
+        wait in vain.
+        """
+        ...
+
     async def commit_batch(
         self,
         scope: Scope,

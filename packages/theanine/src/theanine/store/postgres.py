@@ -24,6 +24,7 @@ from theanine.errors import (
     WriteUnconfirmed,
 )
 from theanine.store import sqlstates
+from theanine.store.notifications import Listener
 from theanine.store.residue_scan import Probes
 from theanine.store.server_status import ServerStatus, load_status
 from theanine.store.sql import schema as t
@@ -107,11 +108,13 @@ class PostgresStore(SqlStore):
         self._is_citus = False
         # Of scopes on Citus; each transaction checks the number that it has taken from here.
         self._numbers: dict[Scope, int] = {}
+        # Prepared statements don't live in PgBouncer's transaction mode.
+        self._parameters: dict[str, object] = {"prepare_threshold": None}
+        unset = _CONNECTION.keys() - self._url.query.keys()
+        self._parameters |= {name: _CONNECTION[name] for name in unset}
+        self._listener: Listener | None = None
 
     def _connect(self) -> sa.Engine:
-        # Prepared statements don't live in PgBouncer's transaction mode.
-        parameters: dict[str, object] = {"prepare_threshold": None}
-        parameters |= {name: _CONNECTION[name] for name in _CONNECTION.keys() - self._url.query}
         try:
             engine = sa.create_engine(
                 self._url,
@@ -119,7 +122,7 @@ class PostgresStore(SqlStore):
                 pool_size=self._pool_size,
                 pool_timeout=self._pool_timeout,
                 max_overflow=0,
-                connect_args=parameters,
+                connect_args=self._parameters,
                 isolation_level="AUTOCOMMIT",  # see _connected
             )
         except ModuleNotFoundError as error:
@@ -345,6 +348,20 @@ class PostgresStore(SqlStore):
 
     def _find_damage(self, db: sa.Connection) -> list[str]:
         return []
+
+    async def wait_for_pending(self, seconds: float) -> bool:
+        """Wait for a notification of the server; through PgBouncer, and after errors, in vain."""
+        if self._listener is None:
+            _, connecting = self.engine.dialect.create_connect_args(self._url)
+            self._listener = Listener({**self._parameters, **connecting})
+        return await self._listener.wait(seconds)
+
+    async def close(self) -> None:
+        """Release all connections."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            await listener.close()
+        await super().close()
 
     async def server_status(self) -> ServerStatus:
         """Return the state of the server and of this database."""

@@ -192,6 +192,10 @@ class SqlStore(SqlDatabase):
     claim_task = writing(leases.claim_task)
     now = reading(leases.load_time)
 
+    async def wait_for_pending(self, seconds: float) -> bool:
+        await anyio.sleep(seconds)
+        return False
+
     async def commit_batch(
         self,
         scope: Scope,
