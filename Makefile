@@ -7,13 +7,14 @@ BIN := $(VENV)/bin
 ANY_PYTHON := $(BIN)/python
 BASE := $(VENV)/.base-installed
 DEV := $(VENV)/.dev-installed
-# Installing from the lock alone: each file checked by its hash, nothing resolved anew. The builder
+# Installing from the lock alone: each file checked by its hash, nothing resolved anew (pip would try
+# the newest version of what a package needs with an extra, and refuse it for its hash). The builder
 # of the project itself, and of what comes as source alone, is in the lock too (requirements/base.txt),
 # so nothing is fetched beside it.
-UV_INSTALL := uv pip install --quiet --python $(BIN)/python --require-hashes
+UV_INSTALL := uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes
 EDITABLE := --no-deps --no-build-isolation --editable
 UV_SELF := uv pip install --quiet --python $(BIN)/python $(EDITABLE)
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes
 # (the builder looks for its other half on the PATH)
 PIP_SELF := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check $(EDITABLE)
 
