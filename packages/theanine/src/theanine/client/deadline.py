@@ -7,13 +7,15 @@ import logging
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import anyio
 
 from theanine.cancellation import abandon
 from theanine.errors import StoreUnavailable
 from theanine.types import Recollection
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -70,21 +72,26 @@ def _has_result(task: asyncio.Task[Recollection]) -> bool:
     return task.done() and not task.cancelled() and task.exception() is None
 
 
-class SharedLoads:
+class SharedLoads(Generic[T]):
     """Loads that several callers share, and that continue when a caller is cancelled."""
 
     def __init__(self) -> None:
-        self._tasks: dict[Hashable, asyncio.Task[None]] = {}
+        self._tasks: dict[Hashable, asyncio.Task[T]] = {}
 
-    async def run(self, key: Hashable, load: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Wait for the load under a key, and start it if nobody has."""
-        task = self._tasks.get(key)
-        if task is None:
-            task = self._tasks[key] = asyncio.create_task(load())
-            task.add_done_callback(partial(self._end, key))
-        await asyncio.shield(task)
+    async def run(self, key: Hashable, load: Callable[[], Coroutine[Any, Any, T]]) -> T | None:
+        """Wait for the load under a key, and start it if nobody has.
 
-    def _end(self, key: Hashable, task: asyncio.Task[None]) -> None:
+        Returns its result to whoever started it, and None to others: it may have begun before
+        what they have to see was stored.
+        """
+        if (others := self._tasks.get(key)) is not None:
+            await asyncio.shield(others)
+            return None
+        task = self._tasks[key] = asyncio.create_task(load())
+        task.add_done_callback(partial(self._end, key))
+        return await asyncio.shield(task)
+
+    def _end(self, key: Hashable, task: asyncio.Task[T]) -> None:
         self._tasks.pop(key, None)
         if not task.cancelled() and (error := task.exception()):
             _log.info("what a recall needs could not be loaded: %s", error)

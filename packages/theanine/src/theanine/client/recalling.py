@@ -51,7 +51,7 @@ class Recalling:
     reranking: RerankConfig | None
 
     def __init__(self) -> None:
-        self._loads = SharedLoads()
+        self._loads = SharedLoads[ScopeIndex]()
 
     async def recall(
         self,
@@ -63,11 +63,12 @@ class Recalling:
         """Retrieve what matters for the dialogue, also from ``shared`` scopes."""
 
         async def open_context() -> Context:
+            loaded: ScopeIndex | None = None
             if options.deadline is not None:
                 memories = not self._needs_log_only(options)
                 load = partial(self._load, scope, memories=memories)
-                await self._loads.run((scope, memories), load)
-            return await self.context(scope, options, recalling=True)
+                loaded = await self._loads.run((scope, memories), load)
+            return await self.context(scope, options, recalling=True, loaded=loaded)
 
         return await self._search(open_context, dialogue, scope, options, shared)
 
@@ -126,10 +127,11 @@ class Recalling:
         )
         return await self._recall(dialogue, context, open_method(DEFAULT))
 
-    async def _load(self, scope: Scope, *, memories: bool) -> None:
+    async def _load(self, scope: Scope, *, memories: bool) -> ScopeIndex:
         index = await self.indexes.get(scope, memories=memories)
         if self._recalls_from_log:
             await index.log(self.embedder)
+        return index
 
     async def _recall_shared(
         self,
@@ -252,15 +254,25 @@ class Recalling:
         return self._recalls_from_log and self.chat is None and not options.bounds
 
     async def context(
-        self, scope: Scope, options: RecallOptions = DEFAULT_OPTIONS, *, recalling: bool = False
+        self,
+        scope: Scope,
+        options: RecallOptions = DEFAULT_OPTIONS,
+        *,
+        recalling: bool = False,
+        loaded: ScopeIndex | None = None,
     ) -> Context:
         """Return the method's context for one recall or reply.
 
         For ``recalling`` from the log, memories are only read where a model may see them or where
         bounds apply to them.
+
+        Args:
+            loaded: the scope's index, if it was just brought up to date for this recall.
         """
         log_only = recalling and self._needs_log_only(options)
-        index = await self.indexes.get(scope, memories=not log_only)
+        index = loaded
+        if index is None:  # not falsy: an index of which no memories were read has the length 0
+            index = await self.indexes.get(scope, memories=not log_only)
         if hidden := index.state.hidden:
             index = await self.indexes.get(scope)
             options = replace(options, hidden=hidden)
