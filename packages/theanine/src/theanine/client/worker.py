@@ -12,6 +12,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from math import inf
@@ -248,10 +249,11 @@ class AsyncWorker:
 
     async def _listen(self) -> None:
         """Look at the database at once when the store tells that something waits."""
-        while True:
-            if await self._engine.store.wait_for_pending(_LISTENING):
-                await anyio.sleep(self._random.uniform(0, _SPREAD))
-                self._changed.set()
+        with suppress(StoreError):  # a closed store, which the others report
+            while True:
+                if await self._engine.store.wait_for_pending(_LISTENING):
+                    await anyio.sleep(self._random.uniform(0, _SPREAD))
+                    self._changed.set()
 
     async def _repeat(self, task: Callable[[], Awaitable[None]], pause: timedelta) -> None:
         while not self._stopping.is_set():

@@ -407,7 +407,7 @@ _SELECT_TURN_BY_KEY = FixedSelect(
         t.turn.c.id.in_(
             SELECT_NUMBERS_IN_THREAD.where(IN_THREAD.c.key == sa.bindparam("key", type_=sa.Text))
         )
-    )
+    ).order_by(t.turn.c.id)
 )
 
 _SELECT_LATEST_TURNS = FixedSelect(
