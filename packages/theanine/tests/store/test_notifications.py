@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
@@ -12,8 +13,9 @@ import pytest
 import theanine
 from support import debian_postgres
 from support.postgres import MISSING, database_url
-from theanine.store import Store, open_store
-from theanine.store.notifications import CHANNEL
+from theanine.store import open_store
+from theanine.store.notifications import CHANNEL, Listener
+from theanine.testing.contract.histories import demo
 
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=MISSING),
@@ -44,40 +46,81 @@ async def test_a_worker_remembers_at_once_what_another_process_has_ended(url: st
         assert len(await client.user("ana").memories()) == 1
 
 
-async def test_a_session_that_is_retried_is_a_notification(url: str) -> None:
-    await log_session(url)
-    async with theanine.aopen(url) as client:
-        store = open_store(url)
-        await store.open()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_expect_notification, store)
-            await _wait_for_listener(url)
-            await client.user("ana").retry_remembering(1)
-        await store.close()
-
-
-async def test_what_is_notified_before_somebody_waits_is_received(url: str) -> None:
+@pytest.fixture
+async def listener(url: str) -> AsyncIterator[Listener]:
+    """A listener of the store that has begun to listen."""
     store = open_store(url)
     await store.open()
-    assert not await store.wait_for_pending(0.1)
-    await log_session(url)
-    await _expect_notification(store)
+    listener = store.listener()
+    assert listener
+    assert await listener.wait(60), "it listens from now on; what came before is looked for"
+    assert not await listener.wait(0.1)
+    yield listener
+    await listener.close()
     await store.close()
+    assert not _listeners(url)
 
 
-async def test_a_lost_connection_is_opened_again(url: str) -> None:
-    store = open_store(url)
-    await store.open()
-    assert not await store.wait_for_pending(0.1)
+async def _expect_notification(listener: Listener) -> None:
+    started = time.monotonic()
+    assert await listener.wait(60)
+    assert time.monotonic() - started < 50
+
+
+async def test_an_ended_session_and_one_that_is_retried_notify(
+    url: str, listener: Listener
+) -> None:
+    await log_session(url)
+    await _expect_notification(listener)
+    async with theanine.aopen(url) as client:
+        await client.user("ana").retry_remembering(1)
+        await _expect_notification(listener)
+        await client.user("ana").session("open").hear("Hello.")
+    assert not await listener.wait(0.2), "nothing to remember"
+
+
+async def test_a_transaction_of_many_sessions_notifies_once(url: str, listener: Listener) -> None:
+    history = demo()
+    async with theanine.aopen(url, remembering="later") as client:
+        await client.user(history.name).log(history)
+    await _expect_notification(listener)
+    assert not await listener.wait(0.2)
+
+
+async def test_a_lost_connection_is_opened_again(url: str, listener: Listener) -> None:
     with psycopg.connect(url, autocommit=True) as db:
         db.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE query LIKE 'LISTEN%' AND datname = current_database()"
         )
-    assert not await store.wait_for_pending(0.5)
+    assert not await listener.wait(0.2)
+    await log_session(url)
+    await _expect_notification(listener)
+
+
+async def test_a_listener_that_is_cancelled_leaves_no_connection(url: str) -> None:
+    async with theanine.aopen(url) as client:
+        for delay in (0.0, 0.005, 0.01, 0.02, 0.3):
+            with anyio.move_on_after(delay):
+                await client.worker(poll=3_600).run()
+        with anyio.fail_after(30):
+            while _listeners(url):  # noqa: ASYNC110 (the server is another process)
+                await anyio.sleep(0.05)
+
+
+async def test_two_workers_of_one_client_are_both_notified(url: str) -> None:
+    store = open_store(url)
+    await store.open()
+    listeners = [store.listener(), store.listener()]
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_expect_notification, store)
-        await _wait_for_listener(url)
+        for listener in listeners:
+            assert listener
+            assert await listener.wait(60)
+            tasks.start_soon(_expect_notification, listener)
         await log_session(url)
+    for listener in listeners:
+        assert listener
+        await listener.close()
     await store.close()
 
 
@@ -86,19 +129,15 @@ async def test_through_a_pool_of_connections_nobody_listens(tmp_path: Path) -> N
     store = open_store(debian_postgres.pooled_url(tmp_path))
     direct = debian_postgres.pooled_url(tmp_path, pooled=False)
     await store.open()
+    listener = store.listener()
+    assert listener
     started = time.monotonic()
     for _ in range(2):
         await log_session(direct)
-        assert not await store.wait_for_pending(0.3)
+        assert not await listener.wait(0.3)
     assert time.monotonic() - started > 0.5
     assert not _listeners(direct)
     await store.close()
-
-
-async def _expect_notification(store: Store) -> None:
-    started = time.monotonic()
-    assert await store.wait_for_pending(60)
-    assert time.monotonic() - started < 50
 
 
 def _listeners(url: str) -> int:

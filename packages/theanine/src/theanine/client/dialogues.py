@@ -42,9 +42,10 @@ class Dialogue:
         last = self._turns[-1].id if self._turns else 0
         self._turns += [turn for turn in turns if turn.id > last]
         if (surplus := len(self._turns) - self._kept) > 0:
-            del self._turns[:surplus]
+            removed, self._turns = self._turns[:surplus], self._turns[surplus:]
             self._before += surplus
-            self._searched = False
+            if system := _last_system(removed):
+                self._older_system, self._searched = system, True
 
     async def shown(self, count: int | None, *, in_steps: bool = False) -> list[Turn]:
         """Return the newest ``count`` turns, or all with None, as a chat model can be shown them.
@@ -79,7 +80,7 @@ class Dialogue:
         """Return the system's newest turn."""
         if not await self._newest(1):
             return None
-        known = next((turn for turn in reversed(self._turns) if turn.role == "system"), None)
+        known = _last_system(self._turns)
         if known is None and not self._searched:
             found = await self._read(last=1, role="system")
             self._older_system, self._searched = next(iter(found), None), True
@@ -93,14 +94,15 @@ class Dialogue:
         has_them = not self._before or (count is not None and len(self._turns) >= count)
         last = self._turns[-1].id if self._turns else 0
         if self._epoch != version.epoch or not has_them:
-            self._turns = await self._read(last=None if count is None else count + 1)
-            self._epoch = version.epoch
-            self._before = 0
-            if count is not None and len(self._turns) > count:
+            turns = await self._read(last=None if count is None else count + 1)
+            total = len(turns)
+            if count is not None and total > count:
                 total = await self._store.count_turns(
                     self._scope, session=self.session, thread=self._thread
                 )
-                self._before = max(total - len(self._turns), 0)
+            # At once: another task may use this object while this one waits.
+            self._turns, self._before = turns, max(total - len(turns), 0)
+            self._epoch = version.epoch
             self._older_system, self._searched = None, not self._before
         elif version.turns > last:
             later = await self._read(after=last)
@@ -150,6 +152,10 @@ def _with_calls(turns: Sequence[Turn], count: int | None) -> list[Turn]:
     while start and _is_call(turns[start]) and _is_call(turns[start - 1]):
         start -= 1
     return list(turns[start:])
+
+
+def _last_system(turns: Sequence[Turn]) -> Turn | None:
+    return next((turn for turn in reversed(turns) if turn.role == "system"), None)
 
 
 def _is_call(turn: Turn) -> bool:

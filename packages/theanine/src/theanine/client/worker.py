@@ -1,9 +1,8 @@
 """Workers: any number of processes that remember what waits in one store, of all its users.
 
 Each polls the database, where leases keep them apart, and looks at once when a server notifies it;
-nothing else connects them. They walk through
-the users in a circle and remember a few sessions of each, so that nobody waits for a user who has
-thousands.
+nothing else connects them. They walk through the users in a circle and remember a few sessions of
+each, so that nobody waits for a user who has thousands.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from math import inf
@@ -248,12 +246,16 @@ class AsyncWorker:
         scope.cancel()
 
     async def _listen(self) -> None:
-        """Look at the database at once when the store tells that something waits."""
-        with suppress(StoreError):  # a closed store, which the others report
+        """Look at the database at once when it notifies of something to remember."""
+        if (listener := self._engine.store.listener()) is None:
+            return
+        try:
             while True:
-                if await self._engine.store.wait_for_pending(_LISTENING):
+                if await listener.wait(_LISTENING):
                     await anyio.sleep(self._random.uniform(0, _SPREAD))
                     self._changed.set()
+        finally:
+            await listener.close()
 
     async def _repeat(self, task: Callable[[], Awaitable[None]], pause: timedelta) -> None:
         while not self._stopping.is_set():

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from theanine.store.notifications import Listener
 from theanine.store.values import (
     Continued,
     CostLine,
@@ -345,12 +346,8 @@ class Store(Protocol):
         """Return the database's time."""
         ...
 
-    async def wait_for_pending(self, seconds: float) -> bool:
-        """Wait until any process marks a session as pending, at most so many seconds.
-
-        Returns whether one did. It is a hint, for those who also look at intervals: a store may
-        wait in vain.
-        """
+    def listener(self) -> Listener | None:
+        """Return what waits for notifications of pending sessions; None if the store sends none."""
         ...
 
     async def commit_batch(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -24,7 +25,7 @@ from theanine.errors import (
     WriteUnconfirmed,
 )
 from theanine.store import sqlstates
-from theanine.store.notifications import Listener
+from theanine.store.notifications import NOTIFY, Listener, take_pending
 from theanine.store.residue_scan import Probes
 from theanine.store.server_status import ServerStatus, load_status
 from theanine.store.sql import schema as t
@@ -51,6 +52,8 @@ from theanine.store.sql.tracing import traced
 from theanine.types import Scope
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 _SETTINGS = {"pool_size": 8, "pool_timeout": 10, "statement_timeout": 0}
 """What the URL's query may set beside libpq's own parameters, with the defaults."""
@@ -112,7 +115,6 @@ class PostgresStore(SqlStore):
         self._parameters: dict[str, object] = {"prepare_threshold": None}
         unset = _CONNECTION.keys() - self._url.query.keys()
         self._parameters |= {name: _CONNECTION[name] for name in unset}
-        self._listener: Listener | None = None
 
     def _connect(self) -> sa.Engine:
         try:
@@ -317,7 +319,11 @@ class PostgresStore(SqlStore):
             change, results = Change(), list[T]()
             try:
                 with self._write_transaction(engine, durable, scope, alone=alone) as db:
+                    take_pending(db)  # of a transaction that failed
                     results.append(work(trace_change(db, change)))
+                    is_pending = take_pending(db)
+                if is_pending:
+                    self._notify(engine)
                 return results[0]
             except exc.DBAPIError as error:
                 if results and change.counted and sqlstates.may_be_committed(error):
@@ -349,19 +355,18 @@ class PostgresStore(SqlStore):
     def _find_damage(self, db: sa.Connection) -> list[str]:
         return []
 
-    async def wait_for_pending(self, seconds: float) -> bool:
-        """Wait for a notification of the server; through PgBouncer, and after errors, in vain."""
-        if self._listener is None:
-            _, connecting = self.engine.dialect.create_connect_args(self._url)
-            self._listener = Listener({**self._parameters, **connecting})
-        return await self._listener.wait(seconds)
+    def listener(self) -> Listener | None:
+        """Return what waits for the server's notifications."""
+        _, connecting = self.engine.dialect.create_connect_args(self._url)
+        return Listener({**self._parameters, **connecting})
 
-    async def close(self) -> None:
-        """Release all connections."""
-        listener, self._listener = self._listener, None
-        if listener is not None:
-            await listener.close()
-        await super().close()
+    def _notify(self, engine: sa.Engine) -> None:
+        """Notify workers of what is pending. It is a hint: an error is no failure of the write."""
+        try:
+            with _connected(engine) as db:
+                _run_at_once(db, ["BEGIN", NOTIFY, "COMMIT"])
+        except (exc.DBAPIError, exc.TimeoutError) as error:
+            _log.info("workers were not notified: %s", error)
 
     async def server_status(self) -> ServerStatus:
         """Return the state of the server and of this database."""

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from theanine.clock import moment
 from theanine.errors import BadInput
-from theanine.store.notifications import notify_pending
+from theanine.store.notifications import note_pending
 from theanine.store.sql import schema as t
 from theanine.store.sql.holders import DatabaseTime, time_after
 from theanine.store.sql.leases import IS_LEASED, has_died, require_lease, revoke_lease
@@ -230,7 +230,7 @@ def retry_sessions(db: sa.Connection, scope: Scope, method: str, session: int | 
         match = (*match, _R.session == session)
     fresh = {"attempts": 0, "failure": None, "retry_at": None, "set_aside": None}
     changed = db.execute(t.remembering.update().where(*match).values(fresh)).rowcount
-    notify_pending(db)
+    note_pending(db)
     return changed if session is None else 1
 
 

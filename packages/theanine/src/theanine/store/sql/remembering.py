@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from theanine.store.notifications import notify_pending
+from theanine.store.notifications import note_pending
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import (
     SELECT_TURNS,
@@ -93,7 +93,7 @@ def mark_pending(db: sa.Connection, scope_id: int, session: int, method: str) ->
         key = {"scope": scope_id, "session": session, "method": method}
         insert_rows(db, t.remembering, [key])
         init_default_method(db, method)
-    notify_pending(db)
+    note_pending(db)
 
 
 # By number, found in an index: SQLite would read all turns of the scope in their order.

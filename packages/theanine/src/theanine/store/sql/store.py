@@ -20,6 +20,7 @@ import sqlalchemy as sa
 
 from theanine.cancellation import finish
 from theanine.errors import DamagedData, NotFound, TheanineError
+from theanine.store.notifications import Listener
 from theanine.store.residue_scan import Probes
 from theanine.store.sql import (
     commit,
@@ -192,9 +193,8 @@ class SqlStore(SqlDatabase):
     claim_task = writing(leases.claim_task)
     now = reading(leases.load_time)
 
-    async def wait_for_pending(self, seconds: float) -> bool:
-        await anyio.sleep(seconds)
-        return False
+    def listener(self) -> Listener | None:
+        return None
 
     async def commit_batch(
         self,

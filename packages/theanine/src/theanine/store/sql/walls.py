@@ -131,7 +131,7 @@ def find_bypass(db: sa.Connection) -> str:
 def quote(text: str) -> str:
     """Return a literal that means the same whatever the server's settings.
 
-    What no store can hold is replaced, so that it is found nowhere.
+    Characters that PostgreSQL refuses are replaced, so that the statement can be sent.
     """
     storable = text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
     escaped = storable.replace("\\", "\\\\").replace("'", "''")
