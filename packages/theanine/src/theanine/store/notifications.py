@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
-import sqlalchemy as sa
+
+if TYPE_CHECKING:  # SQLAlchemy is loaded when a store is opened
+    import sqlalchemy as sa
 
 _log = logging.getLogger(__name__)
 
