@@ -7,6 +7,7 @@ sharing one is its owner's decision.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -30,5 +31,6 @@ def write_text(file: Path, text: str) -> None:
 
 
 def touch(file: Path) -> None:
-    """Create an empty file if there is none. Raises OSError."""
-    file.touch(mode=0o600)
+    """Create an empty file if there is none; an existing one is not opened. Raises OSError."""
+    with suppress(FileExistsError):
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 from typing import Any
 
 import numpy as np
@@ -122,17 +125,39 @@ class _Search:
         return kind
 
 
+_READER = """
+import sys
+for path in sys.argv[1:]:
+    try:
+        with open(path, "rb") as file:
+            while block := file.read(1 << 20):
+                sys.stdout.buffer.write(block)
+    except FileNotFoundError:
+        pass
+"""
+
+
 def read_blocks(paths: Iterable[Path]) -> Iterator[bytes]:
-    """Yield the content of existing files in blocks that overlap by one probe."""
-    for path in paths:
+    """Yield the content of existing files, one after the other, in blocks that overlap by a probe.
+
+    A child process reads them: closing a file releases all POSIX locks that a process holds on it,
+    those of its open SQLite connections too, and another process would then take the write-ahead
+    log for abandoned and delete it.
+
+    Raises OSError if a file can't be read or no process can be started.
+    """
+    command = [sys.executable, "-I", "-S", "-c", _READER, *map(os.fspath, paths)]
+    with Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL) as reader:
+        assert reader.stdout is not None
         try:
-            with path.open("rb") as file:
-                tail = b""
-                while block := file.read(_BLOCK_BYTES):
-                    yield tail + block
-                    tail = block[-PROBE_BYTES:]
-        except FileNotFoundError:
-            continue
+            tail = b""
+            while block := reader.stdout.read(_BLOCK_BYTES):
+                yield tail + block
+                tail = block[-PROBE_BYTES:]
+            if status := reader.wait():
+                raise OSError(f"the files can't be read (exit status {status})")
+        finally:
+            reader.kill()
 
 
 class _HeadTable:

@@ -94,6 +94,7 @@ class SqliteStore(SqlStore):
         self._quick_lock = threading.Lock()
         self._quick_connection: sa.Connection | None = None
         self._uri = ""  # set for a store that can only be read
+        self._opened: list[tuple[int, int] | None] = []  # the files on disk when it was opened
         self._data_version: int | None = None
         self._scope_versions: dict[Scope, ScopeVersion] = {}
         self._scope_numbers: dict[Scope, int] = {}
@@ -132,7 +133,20 @@ class SqliteStore(SqlStore):
         except BaseException:
             engine.dispose()
             raise
+        self._opened = self._identify_files()
         return engine
+
+    def _identify_files(self) -> list[tuple[int, int] | None]:
+        """Return device and inode of the database, its log and the log's index."""
+        return [_identify(file) for file in self.files[:3]]
+
+    def check_files(self) -> None:
+        # While a connection is open, SQLite itself neither replaces nor deletes any of them.
+        if not self._uri and self._opened and self._identify_files() != self._opened:
+            raise StoreUnavailable(
+                f"{self.path} or its log was deleted or replaced while it was open; what is "
+                "written now goes to the old file: restart this process"
+            )
 
     def _open_file(self) -> sqlite3.Connection:
         # isolation_level=None: transactions begin only where BEGIN is executed below.
@@ -461,6 +475,14 @@ _ADVICE = {
     sqlite3.SQLITE_LOCKED: "another connection kept it locked; try again",
     sqlite3.SQLITE_NOMEM: "out of memory; close other programs, then try again",
 }
+
+
+def _identify(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _code(error: exc.DBAPIError) -> int:

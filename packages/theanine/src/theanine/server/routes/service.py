@@ -44,11 +44,14 @@ _ANY_ERROR: dict[int | str, dict[str, Any]] = {
 async def ready(state: State) -> Health:
     """Return whether requests may come; 503 if the store can't be read. Needs no key.
 
+    503 also when the store's file is no longer the one that is open.
+
     503 also from SIGTERM on.
     """
     if state.stopping:
         raise Refused(503, "stopping", "this process is about to end", RETRY_LATER)
     await state.store.active_embedder()
+    state.store.check_files()
     return Health()
 
 

@@ -94,6 +94,9 @@ class SqlStore(SqlDatabase):
         """Where erased text may be found after it was removed from all that can be read."""
         return ""
 
+    def check_files(self) -> None:
+        """Raise StoreUnavailable if what is open is no longer what the store's address names."""
+
     def _scrub_files(self, engine: sa.Engine, probes: Probes, scope_id: int) -> bool:
         """Remove a scope's erased texts from every file; return whether none is found."""
         raise NotImplementedError
