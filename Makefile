@@ -1,12 +1,13 @@
 # Needs a Python >= 3.11 and nothing else; uv is used where it is installed.
 .DEFAULT_GOAL := help
-.PHONY: demo test test-fast test-page test-server test-model test-postgres coverage lint wheels extras bench bench-page bench-postgres bench-server soak small-model scale crash drill fuzz fuzz-api docs screenshots lock stats clean help
+.PHONY: demo test test-fast test-page test-server test-model test-postgres test-all coverage lint wheels extras bench bench-page bench-postgres bench-server soak small-model scale crash drill fuzz fuzz-api docs screenshots lock stats clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
 ANY_PYTHON := $(BIN)/python
 BASE := $(VENV)/.base-installed
 DEV := $(VENV)/.dev-installed
+LINT := $(VENV)/.lint-installed
 # Installing from the lock alone: each file checked by its hash, nothing resolved anew (pip would try
 # the newest version of what a package needs with an extra, and refuse it for its hash). The builder
 # of the project itself, and of what comes as source alone, is in the lock too (requirements/base.txt),
@@ -46,10 +47,13 @@ test-postgres: $(DEV) ## Run all tests of stores in PostgreSQL on Debian's, with
 	PYTHONPATH=tests $(BIN)/python -m support.debian_postgres $(PYTEST) -k postgres \
 		packages/theanine/tests/contracts packages/theanine/tests/store
 
+test-all: $(DEV) ## Run all tests; those of what is not installed are skipped
+	$(PYTEST)
+
 coverage: $(DEV) ## Run all tests and print the coverage of both packages
 	$(PYTEST) --cov --cov-report=term:skip-covered
 
-lint: $(DEV) ## Check style, format, import layers and types
+lint: $(LINT) ## Check style, format, import layers and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
@@ -125,4 +129,11 @@ $(DEV): requirements/dev.txt packages/theanine-bench/pyproject.toml $(BASE)
 	@echo "Installing into $(VENV) from requirements/dev.txt"
 	@if command -v uv >/dev/null; then $(UV_INSTALL) --no-build-isolation -r requirements/dev.txt && $(UV_SELF) packages/theanine-bench; \
 	else $(PIP_INSTALL) --no-build-isolation -r requirements/dev.txt && $(PIP_SELF) packages/theanine-bench; fi
+	@touch $@
+
+# Types are checked against the packages of all extras of the service.
+$(LINT): requirements/server.txt $(DEV)
+	@echo "Installing into $(VENV) from requirements/server.txt"
+	@if command -v uv >/dev/null; then $(UV_INSTALL) --no-build-isolation -r requirements/server.txt; \
+	else $(PIP_INSTALL) --no-build-isolation -r requirements/server.txt; fi
 	@touch $@

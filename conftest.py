@@ -29,6 +29,41 @@ for name in [name for name in os.environ if name.startswith("THEANINE_")]:
         del os.environ[name]
 os.environ["THEANINE_CONFIG"] = os.devnull
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--passed-to", metavar="FILE", help="Write the ids of passed tests to a file.")
+    parser.addoption("--passed-in", metavar="FILE", help="Leave out the tests of such a file.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    file = config.getoption("--passed-to")
+    if file and not hasattr(config, "workerinput"):  # reports of all workers come to the controller
+        config.pluginmanager.register(_PassedTests(Path(file)))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if file := config.getoption("--passed-in"):
+        passed = set(Path(file).read_text("utf-8").splitlines())
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
+        items[:] = [item for item in items if item.nodeid not in passed]
+
+
+class _PassedTests:
+    """Writes the ids of passed tests, so that a second run with more installed runs the rest."""
+
+    def __init__(self, file: Path) -> None:
+        self._file, self._passed = file, set[str]()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self._passed.add(report.nodeid)
+        elif report.failed:
+            self._passed.discard(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        self._file.write_text("".join(f"{each}\n" for each in sorted(self._passed)), "utf-8")
+
+
 # How long an example takes says more about the machine than about us.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
