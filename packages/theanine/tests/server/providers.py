@@ -39,11 +39,13 @@ class Provider:
         script: gives the answer to a request.
         bodies: the bytes of all requests so far.
         headers: their headers, with names in lower case.
+        cookie: what each answer that is no stream sets.
     """
 
     script: Callable[[Json], Answer] = lambda request: Answer()
     bodies: list[bytes] = field(default_factory=list[bytes])
     headers: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    cookie: str = "session=of-the-provider"
 
     def __enter__(self) -> Self:
         provider = self
@@ -84,6 +86,7 @@ class Provider:
                 data = json.dumps(value).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
+                self.send_header("Set-Cookie", provider.cookie)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)

@@ -267,6 +267,41 @@ def test_keys_of_the_service_never_reach_the_provider(
     assert token not in str(provider.headers)
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Authorization": "bearer {}"},
+        {"Authorization": "BEARER  {}"},
+        {"Theanine-Key": "{}", "X-Forwarded-Authorization": "Bearer {}"},
+        {"Theanine-Key": "{}", "Cookie": "a=b; theanine_1={}"},
+        {"Theanine-Key": "{}", "Cookie": "session=of-the-client"},
+        {"Theanine-Key": "{}", "X-Odd": "token={}, b"},
+        {"Theanine-Key": "{}", "Connection": "X-Hop, keep-alive", "X-Hop": "session=of-the-client"},
+    ],
+)
+def test_no_header_takes_a_key_or_a_cookie_to_the_provider(
+    headers: dict[str, str], service: Service, provider: Provider
+) -> None:
+    token = service.key(user="ana")
+    filled = {name: value.format(token) for name, value in headers.items()}
+    with service.client("") as http:
+        body = request("openai", user(QUESTION))
+        assert http.post(PATHS["openai"], json=body, headers=filled).status_code == 200
+    assert token not in str(provider.headers)
+    assert "of-the-client" not in str(provider.headers)
+
+
+def test_a_providers_cookie_is_kept_from_other_tenants(
+    service: Service, provider: Provider
+) -> None:
+    provider.cookie = "session=of-tenant-a"
+    for tenant in ("a", "b"):
+        with service.client(service.key(tenant=tenant)) as http:
+            answer = http.post(PATHS["openai"], json=request("openai", user(QUESTION)))
+            assert (answer.status_code, "set-cookie" in answer.headers) == (200, False)
+    assert "of-tenant-a" not in str(provider.headers)
+
+
 def test_the_official_client_of_openai(service: Service, http: httpx2.Client) -> None:
     with openai.OpenAI(
         base_url=f"{service.url}/v1", api_key=service.key(), default_headers=HEADERS

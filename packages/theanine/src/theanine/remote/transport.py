@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from email.utils import parsedate_to_datetime as _read_date
 from types import MappingProxyType
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -55,6 +56,10 @@ _FOR_THE_MOMENT = frozenset(
 )
 _REPEATED = _FOR_THE_MOMENT | {"write_unconfirmed"}
 """The codes of problems after which a request is sent again."""
+
+
+_GATEWAYS = (429, 502, 503, 504)
+"""Statuses of gateways and load balancers for the moment, whose answers are no problems of ours."""
 
 
 class Transport:
@@ -149,7 +154,7 @@ class Transport:
                 if answer.is_success:
                     return answer
                 failure, code = self._read_problem(answer)
-                wait = float(answer.headers.get("Retry-After", 0.1 * 2**tries))
+                wait = _read_wait(answer, 0.1 * 2**tries)
                 if code not in _REPEATED:
                     raise failure
             if tries == TRIES:
@@ -185,6 +190,9 @@ class Transport:
             problem: Any = answer.json()
             error, code = _error(problem), str(problem["code"])
         except (ValueError, KeyError, TypeError):
+            if answer.status_code in _GATEWAYS:  # between us and the service
+                detail = f"a gateway before {self.url} answered {answer.status_code}; try again"
+                return errors.StoreUnavailable(detail), "store_unavailable"
             if answer.status_code < 500:
                 return self._other_service(f"status {answer.status_code}"), ""
             detail = f"the service answered {answer.status_code} without a reason"
@@ -202,6 +210,18 @@ class Transport:
         return errors.UserError(
             f"no theanine service answers at {self.url} ({reason}); check the address"
         )
+
+
+def _read_wait(answer: httpx2.Response, default: float) -> float:
+    """Return the seconds of a response's Retry-After, which has a number or a date (RFC 9110)."""
+    headers = answer.headers
+    with suppress(KeyError, TypeError, ValueError):
+        if headers["Retry-After"].strip().isdecimal():
+            return float(headers["Retry-After"])
+        # Against the clock that made it; ours may differ.
+        wait = _read_date(headers["Retry-After"]) - _read_date(headers["Date"])
+        return max(0.0, wait.total_seconds())
+    return default
 
 
 async def _name_trace(request: httpx2.Request) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx2
 from starlette.requests import Request
@@ -11,10 +13,11 @@ from starlette.requests import Request
 from theanine.server.keys import is_own_key
 
 HOP_BY_HOP = frozenset(
-    "connection content-encoding content-length host keep-alive proxy-authenticate "
-    "proxy-authorization te trailer transfer-encoding upgrade accept-encoding".split()
+    "connection content-encoding content-length cookie host keep-alive proxy-authenticate "
+    "proxy-authorization set-cookie te trailer transfer-encoding upgrade accept-encoding".split()
 )
-"""Headers that are not forwarded: those of one connection or of the content's encoding."""
+"""Headers that are not forwarded: those of one connection or host, or of the content's encoding."""
+_WORD = re.compile(r"[\w-]+")
 TIMEOUT = httpx2.Timeout(600, connect=10)
 
 
@@ -29,14 +32,18 @@ class Upstream:
     def __init__(self, openai_url: str, anthropic_url: str) -> None:
         self._urls = {"anthropic": anthropic_url.rstrip("/")}
         self._default = openai_url.rstrip("/")
-        self.http = httpx2.AsyncClient(timeout=TIMEOUT, limits=httpx2.Limits(max_connections=1_000))
+        # All tenants share this client, so it accepts no cookie.
+        no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+        limits = httpx2.Limits(max_connections=1_000)
+        self.http = httpx2.AsyncClient(timeout=TIMEOUT, limits=limits, cookies=no_cookies)
 
     def request(self, request: Request, dialect: str, path: str, content: bytes) -> httpx2.Request:
         """Return a client's request in the form that is sent to the provider."""
+        kept_here = HOP_BY_HOP | set(_WORD.findall(request.headers.get("connection", "").lower()))
         headers = [
             (name, value)
             for name, value in request.headers.items()
-            if name not in HOP_BY_HOP and not name.startswith("theanine-")
+            if name not in kept_here and not name.startswith("theanine-")
         ]
         url = self._urls.get(dialect, self._default) + path
         query = f"?{request.url.query}" if request.url.query else ""
@@ -46,11 +53,11 @@ class Upstream:
 
 
 def _with_key(headers: Sequence[tuple[str, str]], dialect: str) -> list[tuple[str, str]]:
-    """Replace a key of the service by the provider's key from the environment."""
+    """Replace a key of the service, in any header, by the provider's key from the environment."""
     kept = [
         (name, value)
         for name, value in headers
-        if not is_own_key(value.removeprefix("Bearer ").strip())
+        if not any(is_own_key(word) for word in _WORD.findall(value))
     ]
     if len(kept) < len(headers) or not any(n in ("authorization", "x-api-key") for n, _ in kept):
         if dialect == "anthropic" and (key := os.environ.get("ANTHROPIC_API_KEY")):
