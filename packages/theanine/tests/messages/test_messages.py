@@ -258,6 +258,9 @@ def test_objects_of_client_libraries_are_read() -> None:
     [
         ({"role": "bot", "content": "x"}, "message 2: unknown role 'bot'; must be one of user,"),
         ({"content": "x"}, "message 2: unknown role None"),
+        ({"role": "user"}, "message 2: a message of the role user needs a content"),
+        ({"role": "user", "content": None}, "message 2: a message of the role user needs a"),
+        ({"role": "developer"}, "message 2: a message of the role system needs a content"),
         ({"role": "user", "content": 7}, "message 2.content: content must be a string or a list"),
         ({"role": "user", "content": [3]}, r"message 2.content\[0\]: a message must be a mapping"),
         ("x", "message 2: a message must be a mapping such as"),

@@ -104,6 +104,8 @@ def message_parts(message: Message, where: str) -> Iterator[tuple[Role, Message]
     if role == "tool":
         yield role, message
         return
+    if role != "assistant" and message.get("content") is None:
+        raise BadInput(f"a message of the role {role} needs a content", where)
     for part in content_parts(message.get("content"), f"{where}.content"):
         yield _with_role(role, part)
     if refusal := message.get("refusal"):
