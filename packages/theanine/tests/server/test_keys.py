@@ -84,7 +84,7 @@ def test_a_key_of_a_user_opens_nobody_elses_data(service: Service) -> None:
 
 
 def test_an_administrator_makes_and_revokes_keys_of_its_tenant(service: Service) -> None:
-    with service.client(tenant="acme", rights=["administer"]) as http:
+    with service.client(tenant="acme", rights=["read", "administer"]) as http:
         made = http.post("/v1/keys", json={"name": "app", "rights": ["read"]}).json()
         assert made["key"]["tenant"] == "acme"
         assert made["token"] not in http.get("/v1/keys").text
@@ -95,6 +95,28 @@ def test_an_administrator_makes_and_revokes_keys_of_its_tenant(service: Service)
     with service.client(rights=["administer"]) as http:
         assert http.delete(f"/v1/keys/{made['key']['id']}").status_code == 404
         assert http.post("/v1/keys", json={"name": "x", "rights": ["all"]}).status_code == 422
+
+
+@pytest.mark.parametrize("rights", [["administer"], ["read", "administer"]])
+@pytest.mark.parametrize("rate", [None, 5])
+@pytest.mark.parametrize("days", [None, 1])
+def test_a_new_key_has_at_most_what_its_maker_has(
+    rights: list[str], rate: int | None, days: int | None, service: Service
+) -> None:
+    end = None if days is None else system_clock() + timedelta(days=days)
+    later = system_clock() + timedelta(days=9)
+    with service.client(service.key(rights=rights, rate=rate, expires_at=end)) as http:
+        key = http.post("/v1/keys", json={"name": "x"}).json()["key"]
+        assert set(key["rights"]) <= set(rights) and key["rights"]
+        assert key["rate"] == rate
+        assert (key["expires_at"] is None) == (end is None)
+        for more, refused in (
+            ({"rights": ["write"]}, True),
+            ({"rate": 6}, rate is not None),
+            ({"expires_at": later.isoformat()}, end is not None),
+        ):
+            answer = http.post("/v1/keys", json={"name": "x", **more})
+            assert answer.status_code == (403 if refused else 201)
 
 
 def test_a_key_for_one_user_makes_no_key_for_others(service: Service) -> None:

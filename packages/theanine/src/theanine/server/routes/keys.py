@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
@@ -13,9 +15,11 @@ from theanine.server.bodies import JsonBody, JsonRoute
 from theanine.server.context import Principal
 from theanine.server.idempotency import withhold_answer
 from theanine.server.parameters import Time
-from theanine.server.problems import responses, write_responses
+from theanine.server.problems import Refused, responses, write_responses
 from theanine.server.state import ServerState, State
 from theanine.store.sql.api_keys import ApiKey, Right, create_key, load_keys, revoke_key
+
+_DEFAULT_RIGHTS: tuple[Right, ...] = ("read", "write")
 
 router = APIRouter(prefix="/v1/keys", route_class=JsonRoute, tags=["keys"])
 
@@ -26,7 +30,7 @@ class NewKey(BaseModel, extra="forbid"):
     name: str = Field(min_length=1)
     user: str | None = None
     agent: str | None = None
-    rights: list[Right] = Field(default=["read", "write"], min_length=1)
+    rights: list[Right] | None = Field(default=None, min_length=1)
     rate: int | None = Field(default=None, ge=1, le=1_000_000)
     expires_at: Time | None = None
 
@@ -44,9 +48,14 @@ async def create(
 ) -> CreatedKey:
     """Create a key for the caller's tenant, with no more access than the caller's own.
 
+    Its rights, rate and expiry are at most those of the caller's key, whose rate and expiry it has
+    if it names none. Its rights are then `read` and `write`, as far as the caller has them.
+
     The token is in this answer alone: with an `Idempotency-Key`, the request is not answered again.
     """
     user, agent = bind(principal, new.user, new.agent)
+    maker = await _load_own(state, principal)
+    rights, rate, expires_at = _bounded(maker, new) if maker else _asked(new)
     withhold_answer(request)
     key, token = await state.store.write_concurrently(
         True,
@@ -56,9 +65,9 @@ async def create(
         tenant=principal.tenant,
         user=user,
         agent=agent,
-        rights=new.rights,
-        rate=new.rate,
-        expires_at=new.expires_at,
+        rights=rights,
+        rate=rate,
+        expires_at=expires_at,
     )
     return CreatedKey(key=key, token=token)
 
@@ -77,6 +86,33 @@ async def revoke(state: State, principal: Administrator, key: Annotated[str, Pat
     return await state.store.write_concurrently(
         True, revoke_key, key, state.clock(), principal.tenant
     )
+
+
+async def _load_own(state: ServerState, principal: Principal) -> ApiKey | None:
+    """Return the caller's key; None for the local user of `--dev` or of the page."""
+    keys = await state.store.read(load_keys, principal.tenant)
+    return next((key for key in keys if key.id == principal.key), None)
+
+
+_Access = tuple[Collection[Right], int | None, datetime | None]
+
+
+def _asked(new: NewKey) -> _Access:
+    return new.rights or _DEFAULT_RIGHTS, new.rate, new.expires_at
+
+
+def _bounded(maker: ApiKey, new: NewKey) -> _Access:
+    """Return the rights, rate and expiry of a key that has no more of them than its maker."""
+    own: list[Right] = [right for right in _DEFAULT_RIGHTS if right in maker.rights]
+    rights: Collection[Right] = new.rights or own or maker.rights
+    rate, expires_at = new.rate or maker.rate, new.expires_at or maker.expires_at
+    if lacking := sorted(set(rights) - set(maker.rights)):
+        raise Refused(403, "forbidden", f"your key lacks the right to {', '.join(lacking)}")
+    if maker.rate and rate and rate > maker.rate:
+        raise Refused(403, "forbidden", f"your key allows {maker.rate} requests a minute")
+    if maker.expires_at and expires_at and expires_at > maker.expires_at:
+        raise Refused(403, "forbidden", f"your key expires at {maker.expires_at.isoformat()}")
+    return rights, rate, expires_at
 
 
 async def _load_visible(state: ServerState, principal: Principal) -> list[ApiKey]:
