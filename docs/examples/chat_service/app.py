@@ -57,6 +57,10 @@ async def refuse(request: Request, error: Exception) -> JSONResponse:
 
 @app.post("/users/{user}/threads/{thread}/turns")
 async def turn(said: Said, live: Live, request: Request) -> Answer:
+    answer_id = said.id and f"{said.id}-answer"
+    for logged in await live.turns() if answer_id else []:
+        if logged.key == answer_id:  # the request is repeated
+            return Answer(text=logged.text, remembered=[])
     await live.hear(said.text, id=said.id)  # on disk from here on
     found = await live.recall(budget=400)
     messages = [SYSTEM, *await live.messages(), *found.messages()]
@@ -64,7 +68,7 @@ async def turn(said: Said, live: Live, request: Request) -> Answer:
         model=os.environ.get("MODEL", "gpt-4o-mini"), messages=messages
     )
     text = completion.choices[0].message.content
-    answer = await live.say(text, recalled=found, id=said.id and f"{said.id}-answer")
+    answer = await live.say(text, recalled=found, id=answer_id)
     return Answer(text=answer.text, remembered=[part.text for part in found.parts])
 
 

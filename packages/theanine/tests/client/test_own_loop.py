@@ -157,10 +157,13 @@ def test_a_list_can_be_all_new(client: theanine.Client, key: str | None) -> None
 def test_a_repeated_request_logs_a_message_once(client: theanine.Client, key: str | None) -> None:
     live = client.user("ana").session(key)
     heard, said = live.hear("Yes.", id="m1"), live.say("Next?", id="m1-answer")
-    assert live.hear("No.", id="m1") == heard, "the first words stay"
+    assert live.hear("Yes.", id="m1") == heard
+    edited = live.hear("No.", id="m1")
+    assert (edited.id, edited.text) == (3, "No."), "other words under a known id are an edit"
+    assert live.hear("No.", id="m1") == edited
     assert live.say("Next?", id="m1-answer") == said
     assert (heard.id, heard.text, said.id, said.key) == (1, "Yes.", 2, "m1-answer")
-    assert live.hear("Yes.", id="m2").id == 3
+    assert live.hear("Yes.", id="m2").id == 4
     with pytest.raises(BadInput, match="the message's id is empty"):
         live.hear("Yes.", id="")
     if key:

@@ -126,14 +126,17 @@ async def test_a_logged_key_returns_the_logged_turn(store: Store) -> None:
     session = await store.start_session(ANA, AT)
     first = await store.append_turns(ANA, session, [utterance_at("one", key="k")])
     again = await store.append_turns(
-        ANA, session, [utterance_at("changed", 5, key="k"), utterance_at("two", 6)]
+        ANA, session, [utterance_at("one", 5, key="k"), utterance_at("two", 6)]
     )
     assert again[0] == first[0]
     twice = await store.append_turns(
-        ANA, session, [utterance_at("x", 7, key="n"), utterance_at("y", 8, key="n")]
+        ANA, session, [utterance_at("x", 7, key="n"), utterance_at("x", 8, key="n")]
     )
     assert twice[0] == twice[1]
-    assert [turn.text for turn in await store.turns(ANA)] == ["one", "two", "x"]
+    for _ in range(2):
+        edited = await store.append_turns(ANA, session, [utterance_at("changed", 9, key="k")])
+        assert edited[0].text == "changed", "the id is known, but not with these words"
+    assert [turn.text for turn in await store.turns(ANA)] == ["one", "two", "x", "changed"]
 
 
 async def test_a_turn_earlier_than_the_last_is_refused_with_both_times(store: Store) -> None:

@@ -110,18 +110,18 @@ async def test_what_the_thread_has_is_left_out(store: Store) -> None:
     history = [said("One."), said("Two."), said("Yes.")]
     await tell(store, *history, resent=True)
     again = await tell(store, *history, said("Yes."), resent=True)
-    assert ([turn.text for turn in again.turns], again.known) == (["Yes."], 3)
+    assert ([turn.text for turn in again.turns], len(again.known)) == (["Yes."], 3)
     await store.end_session(ANA, 1, None, METHOD)
     later = await tell(store, *history, said("Yes."), said("New.", 5), resent=True)
     assert [turn.text for turn in later.turns] == ["New."], "also what earlier sessions have"
-    assert (await tell(store, said("New.", 6))).known == 0, "one message is new"
+    assert (await tell(store, said("New.", 6))).known == (), "one message is new"
     unchanged = await tell(store, said("New.", 5), said("New.", 6), resent=True)
     assert (unchanged.turns, unchanged.session) == ((), 2)
 
 
 async def test_a_message_with_an_id_is_logged_once(store: Store) -> None:
     await tell(store, said("Yes.", key="m1"))
-    assert (await tell(store, said("Yes.", key="m1"))).known == 1
+    assert [each.text for each in (await tell(store, said("Yes.", key="m1"))).known] == ["Yes."]
     await store.end_session(ANA, 1, None, METHOD)
     both = await tell(store, said("Yes.", key="m1"), said("Yes.", key="m2"), resent=True)
     assert [turn.key for turn in both.turns] == ["m2"]

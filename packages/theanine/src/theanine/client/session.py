@@ -27,7 +27,7 @@ from theanine.messages import read_messages, write_messages
 from theanine.methods.base import Reply
 from theanine.remembering.remember import RememberReport
 from theanine.store.processes import process_holder
-from theanine.store.resent import LoggedTurn, select_new
+from theanine.store.resent import LoggedTurn, select_new, separate_edits
 from theanine.store.validate import check_name, check_text, check_utterances
 from theanine.telemetry import RECORDS, memory_operation
 from theanine.types import (
@@ -58,14 +58,22 @@ class AddReport:
         turns: the turns that were logged; a message with calls of tools can be several.
         known: how many turns were left out because the session, or one before it under the same
             key, has them already.
+        left_out: these turns, as they were sent.
     """
 
     session: int | None
     turns: tuple[Turn, ...]
     known: int = 0
+    left_out: tuple[Utterance, ...] = ()
 
     def __str__(self) -> str:
         return f"session {self.session}: logged={len(self.turns)} known={self.known}"
+
+
+def _report(
+    session: int | None, turns: Sequence[Turn], left_out: tuple[Utterance, ...]
+) -> AddReport:
+    return AddReport(session=session, turns=tuple(turns), known=len(left_out), left_out=left_out)
 
 
 @check_arguments
@@ -134,8 +142,10 @@ class AsyncLiveSession:
         Args:
             words: a text, or parts of a message's content.
             speaker: whose words they are.
-            id: the application's id of the message. If it is known under the session's key,
-                nothing is logged, and the turn that has it is returned: a request may be repeated.
+            id: the application's id of the message. If it is known with these words under the
+                session's key, nothing is logged, and the turn that has it is returned: a request
+                may be repeated. Other words under a known id are an edit, logged as a turn whose
+                key is the id, ``~`` and a hash of them.
             at: when it was said; the default is now. It is not compared with the clock, so that a
                 conversation that is replayed or simulated keeps its times.
             metadata: the application's own data about the turn.
@@ -248,7 +258,7 @@ class AsyncLiveSession:
             )
         report = await self._log([replace(read[0], recalled=recalled)], arriving=at is None)
         logged = report.turns or await self._engine.store.turns(
-            self._scope, thread=self.key, key=id
+            self._scope, thread=self.key, key=report.left_out[0].key
         )
         if not logged:
             raise BadInput(f"the message with the id {id!r} was forgotten; log it under another id")
@@ -303,19 +313,29 @@ class AsyncLiveSession:
         last = self._dialogue.last
         if last is not None and result.previous == last.id:  # else there may be turns between
             self._dialogue.extend(result.turns)
-        return AddReport(session=result.session, turns=result.turns, known=result.known)
+        return AddReport(
+            session=result.session,
+            turns=result.turns,
+            known=len(result.known),
+            left_out=result.known,
+        )
 
     async def _log_own(
         self, utterances: Sequence[Utterance], epoch: int | None, *, resent: bool, arriving: bool
     ) -> AddReport:
         """Append to the session of this object, starting it if need be."""
-        store, dialogue, new = self._engine.store, self._dialogue, utterances
+        store, dialogue = self._engine.store, self._dialogue
+        selected: Sequence[Utterance | None] = utterances
         if resent and self.id is not None:
             turns = await store.turns(self._scope, session=self.id, with_content=True)
-            known = {turn.key for turn in turns if turn.key is not None}
-            new = select_new(list(map(LoggedTurn.of, turns)), utterances, known, complete=True)
+            logged = list(map(LoggedTurn.of, turns))
+            keyed = {turn.key: turn for turn in logged if turn.key is not None}
+            utterances = separate_edits(utterances, keyed)
+            selected = select_new(logged, utterances, keyed, complete=True, dated=not arriving)
+        left_out = tuple(each for each, new in zip(utterances, selected, strict=True) if not new)
+        new = [utterance for utterance in selected if utterance is not None]
         if not new:
-            return AddReport(session=self.id, turns=(), known=len(utterances))
+            return _report(self.id, (), left_out)
         if arriving and (last := dialogue.last):  # another call may have logged it meanwhile
             new = [replace(utterance, at=max(utterance.at, last.at)) for utterance in new]
         turns: list[Turn] = []
@@ -338,8 +358,9 @@ class AsyncLiveSession:
             dialogue.session = self.id
             self._engine.hold_sessions()
         dialogue.extend(turns)
-        known_count = len(utterances) - len(turns)
-        return AddReport(session=self.id, turns=tuple(turns), known=known_count)
+        return AddReport(
+            session=self.id, turns=tuple(turns), known=len(left_out), left_out=left_out
+        )
 
     # what was said
 

@@ -183,8 +183,10 @@ class LiveSession(_Handle):
         Args:
             words: a text, or parts of a message's content.
             speaker: whose words they are.
-            id: the application's id of the message. If it is known under the session's key,
-                nothing is logged, and the turn that has it is returned: a request may be repeated.
+            id: the application's id of the message. If it is known with these words under the
+                session's key, nothing is logged, and the turn that has it is returned: a request
+                may be repeated. Other words under a known id are an edit, logged as a turn whose
+                key is the id, ``~`` and a hash of them.
             at: when it was said; the default is now. It is not compared with the clock, so that a
                 conversation that is replayed or simulated keeps its times.
             metadata: the application's own data about the turn.
@@ -441,14 +443,17 @@ class UserMemory(_Handle, _Operations):
             messages: in the order in which they were said.
             session: the key of the session that they continue; without one, they are a session of
                 their own that ends at once, and is remembered when the options say so. A message
-                whose ``id`` is known under the key is left out, and so are messages at the start of
-                a list that are there already: applications may send the whole history again. A
-                single text or message without an ``id`` is always new.
+                whose ``id`` is known under the key, with the same words, is left out; with other
+                words, it was edited, and is logged under an id of its own. Without ids, a list
+                that begins with the session's first message, or with two or more of its last ones,
+                adds what follows: applications may send the whole history again. A single text or
+                message without an ``id`` is always new. What was left out is in the report.
             resent: whether a list may begin with messages that were added before. Pass False where
                 you only send what is new: then all without an ``id`` is logged, also what was said
                 in the same words before.
             speaker: the user's name in this conversation; a message's ``name`` goes before it.
-            at: when it was said; the default is now.
+            at: when it was said; the default is now. What was said in the same words at another
+                time was said again.
             metadata: the application's own data about the messages.
 
         Raises:

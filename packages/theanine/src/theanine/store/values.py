@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from theanine.deprecation import renamed_fields
 from theanine.filters import NO_FILTER, Filter
-from theanine.types import Scope, Turn, Usage
+from theanine.types import Scope, Turn, Usage, Utterance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,14 +150,14 @@ class Continued:
         session: number of the session that the thread has now; None if there is none.
         turns: the turns that were logged.
         previous: number of the last turn of that session before them; 0 if there was none.
-        known: how many messages were in the thread already.
+        known: the utterances that were left out because the thread has them already.
         ended: number of the session that a pause had ended before; None if none was.
     """
 
     session: int | None
     turns: tuple[Turn, ...] = ()
     previous: int = 0
-    known: int = 0
+    known: tuple[Utterance, ...] = ()
     ended: int | None = None
 
 

@@ -18,7 +18,14 @@ from theanine.clock import micros
 from theanine.errors import BadInput, Stale
 from theanine.messages.comparing import comparable_parts
 from theanine.store.processes import HOLDING
-from theanine.store.resent import FINGERPRINT_EDGE, LoggedTurn, fingerprint, select_new
+from theanine.store.resent import (
+    FINGERPRINT_EDGE,
+    LoggedTurn,
+    fingerprint,
+    possible_keys,
+    select_new,
+    separate_edits,
+)
 from theanine.store.sql import schema as t
 from theanine.store.sql.holders import renew_holder
 from theanine.store.sql.remembering import mark_pending
@@ -82,7 +89,8 @@ def continue_thread(
             "compose it again"
         )
     latest = None if thread is None else _load_latest_session(db, scope_id, thread)
-    new = _select_new(db, latest, utterances, resent=resent)
+    utterances, selected = _select_new(db, latest, utterances, resent=resent, dated=not arriving)
+    new = [utterance for utterance in selected if utterance is not None]
     session, ended = None, None
     if latest is not None and latest.ended_at is None:
         session = int(latest.id)
@@ -115,7 +123,7 @@ def continue_thread(
         session=session,
         turns=tuple(turns),
         previous=last.last_turn if last else 0,
-        known=len(utterances) - len(turns),
+        known=tuple(each for each, new in zip(utterances, selected, strict=True) if new is None),
         ended=ended,
     )
 
@@ -219,14 +227,17 @@ def _fingerprint() -> sa.ColumnElement[str]:
 
 # Built once, like all that each message runs.
 _IN_SCOPE = t.turn.c.scope == sa.bindparam("scope_id")
-_SELECT_KEYS = SELECT_NUMBERS_IN_THREAD.with_only_columns(IN_THREAD.c.key).where(
-    IN_THREAD.c.key.in_(sa.bindparam("keys", expanding=True))
-)
-_SELECT_LATEST_TURNS = (
-    sa.select(t.turn.c.id, t.turn.c.key, t.turn.c.role, t.turn.c.text)
+_SELECT_COMPARED = (
+    sa.select(t.turn.c.id, t.turn.c.key, t.turn.c.at, t.turn.c.role, t.turn.c.text)
     .add_columns(_fingerprint().label("fingerprint"))
-    .where(_IN_SCOPE, t.turn.c.id.in_(SELECT_LATEST_IN_THREAD))
+    .where(_IN_SCOPE)
     .order_by(t.turn.c.id.desc())
+)
+_SELECT_LATEST_TURNS = _SELECT_COMPARED.where(t.turn.c.id.in_(SELECT_LATEST_IN_THREAD))
+_SELECT_KEYED_TURNS = _SELECT_COMPARED.where(
+    t.turn.c.id.in_(
+        SELECT_NUMBERS_IN_THREAD.where(IN_THREAD.c.key.in_(sa.bindparam("keys", expanding=True)))
+    )
 )
 _SELECT_CONTENTS = sa.select(t.turn.c.id, t.turn.c.content).where(
     _IN_SCOPE, t.turn.c.id.in_(sa.bindparam("numbers", expanding=True))
@@ -239,38 +250,45 @@ def _select_new(
     utterances: Sequence[Utterance],
     *,
     resent: bool,
-) -> list[Utterance]:
-    """Return the utterances that the thread of a session doesn't have."""
-    keys = [utterance.key for utterance in utterances if utterance.key is not None]
+    dated: bool,
+) -> tuple[Sequence[Utterance], Sequence[Utterance | None]]:
+    """Return the utterances, edited ones with a key of their own, and those that are new.
+
+    In place of those that the thread of the session has, the second list has None.
+    """
+    keys = possible_keys(utterances)
     if len(set(keys)) < len(keys):
         [key, *_] = (key for key in keys if keys.count(key) > 1)
         raise BadInput(f"two messages have the id {key!r}; ids must differ")
     if session is None or not (resent or keys):
-        return list(utterances)
+        return utterances, utterances
     thread = {"scope_id": session.scope, "thread": session.thread}
-    known = {
-        key
+    keyed = {
+        turn.key: turn
         for some in chunks(keys)
-        for key in db.execute(_SELECT_KEYS, {**thread, "keys": some}).scalars()
+        for turn in _load_turns(db, _SELECT_KEYED_TURNS, {**thread, "keys": some}, utterances)
+        if turn.key is not None
     }
+    utterances = separate_edits(utterances, keyed)
+    known = {utterance.key for utterance in utterances if utterance.key in keyed}
     tombstones = Tombstones.of_thread(db, session.scope, session.thread)
     if tombstones:
         known |= {key for key in keys if tombstones.has_turn(key)}
     if not resent:
-        return [utterance for utterance in utterances if utterance.key not in known]
+        return utterances, [None if each.key in known else each for each in utterances]
     limit = 2 * len(utterances) + _MARGIN
-    logged = _load_latest_turns(db, thread, limit, utterances)
-    new = select_new(logged, utterances, known, complete=len(logged) < limit)
-    return _without_forgotten(new, tombstones) if tombstones else new
+    logged = _load_turns(db, _SELECT_LATEST_TURNS, {**thread, "limit": limit}, utterances)
+    new = select_new(logged, utterances, known, complete=len(logged) < limit, dated=dated)
+    return utterances, _without_forgotten(new, tombstones) if tombstones else new
 
 
-def _load_latest_turns(
+def _load_turns(
     db: sa.Connection,
-    thread: Mapping[str, object],
-    limit: int,
+    query: sa.Select[Any],
+    parameters: Mapping[str, object],
     sent: Sequence[Utterance],
 ) -> list[LoggedTurn]:
-    """Return the thread's latest turns, in order.
+    """Return some of the thread's turns, in order.
 
     A long content, such as an image, is only read if none that was sent has its fingerprint.
     """
@@ -280,7 +298,7 @@ def _load_latest_turns(
         )
         for utterance in sent
     }
-    rows = db.execute(_SELECT_LATEST_TURNS, {**thread, "limit": limit}).all()[::-1]
+    rows = db.execute(query, parameters).all()[::-1]
     unread: list[int] = []
     for row in rows:
         print_of_row = (row.role, row.text, row.fingerprint)
@@ -292,10 +310,12 @@ def _load_latest_turns(
     read = {
         row.id: tuple(json.loads(row.content))
         for some in chunks(unread)
-        for row in db.execute(_SELECT_CONTENTS, {**thread, "numbers": some})
+        for row in db.execute(_SELECT_CONTENTS, {**parameters, "numbers": some})
     }
     return [
-        LoggedTurn(row.key, row.role, row.text, comparable_parts(row.role, row.text, content))
+        LoggedTurn(
+            row.key, row.at, row.role, row.text, comparable_parts(row.role, row.text, content)
+        )
         for row in rows
         for content in (
             read[row.id] if row.id in read else contents[row.role, row.text, row.fingerprint],
@@ -303,14 +323,19 @@ def _load_latest_turns(
     ]
 
 
-def _without_forgotten(new: Sequence[Utterance], tombstones: Tombstones) -> list[Utterance]:
+def _without_forgotten(
+    new: Sequence[Utterance | None], tombstones: Tombstones
+) -> list[Utterance | None]:
     """Leave out messages that were forgotten, each once: if repeated later, it is new."""
-    kept: list[Utterance] = []
+    kept: list[Utterance | None] = []
     left_out: set[tuple[str, str]] = set()
     for utterance in new:
-        words = (utterance.role, utterance.text)
-        if utterance.key is None and words not in left_out and tombstones.has_words(*words):
-            left_out.add(words)
-        else:
+        if utterance is None or utterance.key is not None:
             kept.append(utterance)
+            continue
+        words = (utterance.role, utterance.text)
+        is_forgotten = words not in left_out and tombstones.has_words(*words)
+        if is_forgotten:
+            left_out.add(words)
+        kept.append(None if is_forgotten else utterance)
     return kept

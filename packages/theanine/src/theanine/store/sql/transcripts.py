@@ -108,7 +108,8 @@ def _select_new_turns(
     the source is revised.
     """
     dated = bool(session.dated)
-    logged = load_keyed_turns(db, session.scope, session.id, turns)
+    keys = [turn.key for turn in turns if turn.key is not None]
+    logged = load_keyed_turns(db, session.scope, session.id, keys)
     new: list[Utterance] = []
     for position, turn in enumerate(turns, 1):
         old = logged.get(turn.key or "")

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from theanine.clock import duration_micros, micros, moment
 from theanine.errors import BadInput, NotFound, Stale
 from theanine.store.processes import is_dead, is_local
+from theanine.store.resent import LoggedTurn, possible_keys, separate_edits
 from theanine.store.sql import schema as t
 from theanine.store.sql.changes import take_turn_numbers
 from theanine.store.sql.fixed import SCOPE, FixedSelect, Read, in_numbers, read_rows
@@ -147,7 +148,9 @@ def append_turns(
             f"something of {scope} was forgotten or replaced since this turn was composed; "
             "compose it again"
         )
-    logged = load_keyed_turns(db, row.scope, session, utterances)
+    logged = load_keyed_turns(db, row.scope, session, possible_keys(utterances))
+    texts = {key: LoggedTurn.of(turn) for key, turn in logged.items()}
+    utterances = separate_edits(utterances, texts)
     keys = set(logged)
     new: list[Utterance] = []
     for utterance in utterances:
@@ -167,10 +170,9 @@ def append_turns(
 
 
 def load_keyed_turns(
-    db: sa.Connection, scope_id: int, session: int, utterances: Sequence[Utterance]
+    db: sa.Connection, scope_id: int, session: int, keys: Sequence[str]
 ) -> dict[str, Turn]:
-    """Return the session's turns that have one of the utterances' keys, by key."""
-    keys = [utterance.key for utterance in utterances if utterance.key is not None]
+    """Return the session's turns with one of some keys, by key."""
     query = SELECT_TURNS.where(t.turn.c.scope == scope_id, t.turn.c.session == session)
     return {
         row.key: turn_from_row(row)
