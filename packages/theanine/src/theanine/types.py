@@ -613,7 +613,8 @@ class Usage:
         input_tokens, output_tokens: tokens of ``calls``, as counted by the provider.
         cost: US dollars for ``calls``; None if the price of any is unknown.
         seconds: time spent waiting for the model, summed over concurrent calls.
-        truncated: replies that were cut off at their bound of tokens, and used up to there.
+        truncated: texts that were cut off at their bound of tokens, and used up to there; none of
+            them is stored.
     """
 
     calls: int = 0

@@ -358,14 +358,22 @@ def test_a_timeline_is_recalled_as_it_is_where_the_model_gives_no_account(
     assert note in caplog.text and "boat" not in caplog.text
 
 
-def test_a_cut_off_summary_is_used_and_noted(tmp_path: Path) -> None:
-    text = '{"statements": [{"text": "Ana sails.", "speakers": ["ana"], "turns": [1]}, {"text": "A'
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"statements":[{"text":"Ana is aller',
+        '{"statements": [{"text": "Ana sails.", "speakers": ["ana"], "turns": [1]}, {"text": "A',
+        "",
+    ],
+)
+def test_a_cut_off_summary_is_a_failure_that_pending_shows(text: str, tmp_path: Path) -> None:
     model = ScriptedModel(RawReply(text=text, finish="length"))
     with theanine.open(str(tmp_path / "memory.db"), model=model) as client:
         log(client, ("I sail.",))
         (report,) = client.user("ana").remember()
-    assert (report.memories, report.failure, report.usage.truncated) == (1, None, 1)
-    assert report.notes == ("1 reply was cut off at the bound of tokens: raise it with max_tokens",)
+        assert report.memories == 0 and report.failure
+        (pending,) = client.user("ana").pending()
+        assert pending.failure == report.failure
 
 
 def test_a_statement_that_looks_like_a_day_is_not_taken_for_one(client: theanine.Client) -> None:

@@ -49,6 +49,23 @@ def test_each_model_gets_its_own_steps_and_settings(tmp_path: Path) -> None:
     assert {line.model for line in lines if line.step == "summarize"} == {"openai:small"}
 
 
+def test_the_bound_of_replies_does_not_bound_what_is_remembered(tmp_path: Path) -> None:
+    with (
+        ScriptedServer() as server,
+        theanine.open(
+            str(tmp_path / "memory.db"),
+            model="small",
+            base_url=server.base_url,
+            model_settings={"temperature": 0.8, "max_tokens": 120},
+        ) as client,
+    ):
+        talk(client)
+    bounds = {step_of(request): request["max_tokens"] for request in server.requests}
+    assert bounds["respond"] == 120
+    assert bounds["summarize"] > 120 and bounds["relate"] > 120
+    assert {request["temperature"] for request in server.requests} == {0.8}
+
+
 def test_the_memory_model_is_at_the_same_server_by_default(tmp_path: Path) -> None:
     with (
         ScriptedServer() as server,

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import BaseModel
 
 import theanine
@@ -202,9 +200,12 @@ async def test_another_fault_of_the_request_is_not_hidden(store: Store) -> None:
     assert "response_format" in server.requests[-1]
 
 
+JSON = '{"count": 2, "things": ["hat", "cat"]}'
+
+
 async def test_a_cut_off_text_is_used_up_to_its_last_sentence(store: Store) -> None:
     with serving([truncate(27, "Hats are round. Cats are not so round.")]) as server:
-        caller = over_http(server, store).for_scope(ANA, 1)
+        caller = over_http(server, store).for_scope(ANA)
         assert await caller.ask(PLAIN, words="hats") == "Hats are round."
         assert caller.usage.truncated == 1
         assert await caller.ask(PLAIN, words="hats") == "Hats are round."
@@ -212,12 +213,30 @@ async def test_a_cut_off_text_is_used_up_to_its_last_sentence(store: Store) -> N
     assert caller.usage.truncated == 2
 
 
-async def test_a_cut_off_list_is_used_without_what_is_incomplete(store: Store) -> None:
-    text = '{"count": 2, "things": ["hat", "cat", "a ver'
-    model = ScriptedModel([RawReply(text=text, finish="length")])
+async def test_a_cut_off_text_that_would_be_stored_is_asked_for_again(store: Store) -> None:
+    cut = RawReply(text="Hats are round. Cats", finish="length")
+    model = ScriptedModel([cut, "Hats are round."])
+    caller = chat(model, store).for_scope(ANA, 1)
+    assert await caller.ask(PLAIN, words="hats") == "Hats are round."
+    assert f"may have {PLAIN.bounds.tokens} tokens at most" in model.prompts[1]
+
+
+@pytest.mark.parametrize("session", [None, 1])
+@pytest.mark.parametrize("length", range(1, len(JSON)))
+async def test_cut_off_json_is_never_a_success(
+    length: int, session: int | None, store: Store
+) -> None:
+    model = ScriptedModel(RawReply(text=JSON[:length], finish="length"))
+    caller = chat(model, store).for_scope(ANA, session)
+    with pytest.raises(UnusableReply, match="cut off at the model's token limit"):
+        await caller.ask(BOX, words="things")
+    assert caller.usage.truncated == 0
+
+
+async def test_json_that_was_whole_before_its_reply_was_cut_off_is_used(store: Store) -> None:
+    model = ScriptedModel([RawReply(text=f"{JSON} And so I have been asked", finish="length")])
     caller = chat(model, store).for_scope(ANA, 1)
     assert await caller.ask(BOX, words="things") == Box(things=["hat", "cat"], count=2)
-    assert caller.usage.truncated == 1
 
 
 async def test_little_of_a_runaway_reply_is_sent_back(store: Store) -> None:
@@ -253,19 +272,6 @@ def test_a_cut_off_text(text: str, kept: str) -> None:
 def test_a_single_cut_off_word_is_no_reply() -> None:
     with pytest.raises(InvalidReply, match=CUT_OFF):
         parse_reply("Ha", str, cut_off=True)
-
-
-@pytest.mark.slow
-@given(things=st.lists(st.text(st.characters(exclude_characters="\0"))), data=st.data())
-def test_a_cut_list_is_a_beginning_of_the_whole(things: list[str], data: st.DataObject) -> None:
-    whole = json.dumps({"count": 1, "things": things})
-    cut = whole[: data.draw(st.integers(1, len(whole)))]
-    try:
-        box = parse_reply(cut, Box, cut_off=True)
-    except InvalidReply:
-        assert '"things": [' not in cut
-    else:
-        assert box.things == things[: len(box.things)]
 
 
 PROMPT = "Task: respond\n\nAnswer.\n\n<<<you\nAna\n>>>\n<<<conversation\nBen: Hello.\n>>>"

@@ -55,8 +55,8 @@ class OpenOptions:
         memory_model: the chat model that remembers sessions, where ``model`` should only recall
             and reply; None is ``model``.
         memory_base_url: the URL of its server; None is ``base_url``.
-        memory_settings: how it writes; None is ``model_settings`` if it is the same model at the
-            same server, or else the defaults.
+        memory_settings: how it writes; None is ``model_settings``, without their ``max_tokens``, if
+            it is the same model at the same server, or else the defaults.
         limits: retries, time-outs and budgets of the model.
         config: the method's settings: its config object, such as ``TheanineConfig``, or a mapping.
         ranking: weights of the kinds of evidence in ``hybrid`` retrieval.

@@ -106,8 +106,9 @@ class ScopedChat(Conversation):
         """Render the step's prompt, call the model, and return the reply as the step's type.
 
         An unusable reply is returned to the model with its error, up to ``Limits.repairs`` times.
-        A reply that was only cut off at its bound is used without what is incomplete, and counted
-        in ``Usage.truncated``. If a token budget is set, prompt tokens are estimated with the
+        So is one that was cut off at its bound, which is named. Only a text of which nothing is
+        stored, such as an account in a recall, is used up to its last sentence, and counted in
+        ``Usage.truncated``. If a token budget is set, prompt tokens are estimated with the
         bundled tokenizer.
 
         Args:
@@ -147,16 +148,19 @@ class ScopedChat(Conversation):
             try:
                 if entry.error and not cut_off:
                     raise InvalidReply(entry.error)
+                if cut_off and step.result is str and self._session is not None:
+                    raise InvalidReply(CUT_OFF)
                 prompt = messages[0].text
                 result = parse_reply(reply, step.result, prompt=prompt, cut_off=cut_off)
                 if check is not None and (fault := check(result)):
                     raise InvalidReply(fault)
             except InvalidReply as invalid:
-                error = str(invalid)
+                error = CUT_OFF if cut_off else str(invalid)
             else:
-                self.usage += Usage(truncated=int(cut_off))
+                self.usage += Usage(truncated=int(cut_off and step.result is str))
                 return result
-            messages = [*messages, *_repair_messages(reply, error, cut_off)]
+            bound = self._max_reply_tokens(request.options)
+            messages = [*messages, *_repair_messages(reply, error, bound if cut_off else None)]
         self.usage += Usage(failed=calls)
         await finish(self._chat.store.reject_journal_entries(self._scope, keys, error))
         replies = "the reply" if len(keys) == 1 else f"{len(keys)} replies"
@@ -167,11 +171,14 @@ class ScopedChat(Conversation):
         )
 
 
-def _repair_messages(reply: str, error: str, cut_off: bool) -> tuple[Message, Message]:
-    """Return the model's reply and a request to repair it; their texts are in the journal key."""
-    most = _QUOTED_OF_CUT_OFF if cut_off else _QUOTED_CHARACTERS
+def _repair_messages(reply: str, error: str, bound: int | None) -> tuple[Message, Message]:
+    """Return the model's reply and a request to repair it; their texts are in the journal key.
+
+    ``bound`` is the most tokens of a reply that was cut off; None for one that was not.
+    """
+    most = _QUOTED_CHARACTERS if bound is None else _QUOTED_OF_CUT_OFF
     quoted = reply if len(reply) <= most else f"{reply[:most]} […]"
-    shorter = " Keep it shorter." if error == CUT_OFF else ""
+    shorter = "" if bound is None else f" Keep it shorter: it may have {bound} tokens at most."
     return (
         Message("assistant", quoted.strip() or "(nothing)"),
         Message(

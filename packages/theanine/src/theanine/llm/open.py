@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -56,7 +57,11 @@ def open_chats(
     """
     replying = _open_or_keep("model", model, base_url, model_settings)
     if memory_model is None and memory_base_url is None and memory_settings is None:
-        return replying, replying
+        settings = resolve_settings(model_settings)
+        if not isinstance(model, str) or settings.max_tokens is None:
+            return replying, replying
+        # The bound is meant for what is said in a conversation: a summary would be cut off.
+        memory_settings = replace(settings, max_tokens=None)
     if memory_base_url is None and memory_model != LOCAL_MODEL:
         memory_base_url = base_url if isinstance(memory_model or model, str) else None
     name = model if memory_model is None else memory_model

@@ -1,9 +1,8 @@
 """Parse a model's raw reply into a typed result, or say exactly why it can't be.
 
 Lenient about what surrounds the answer, such as prose or a code fence; strict about the answer
-itself: broken JSON is an error for the model to repair, never repaired here. A reply that was cut
-off at its bound of tokens loses what is incomplete: a text its last sentence, JSON the last items
-of its lists.
+itself: broken JSON, also that of a reply that was cut off at its bound of tokens, is an error for
+the model to repair, never repaired here. A text that was cut off loses its last sentence.
 
 The error texts are sent to the model, so they are part of the journal key of the repair requests.
 """
@@ -15,7 +14,6 @@ import re
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json
 
 from theanine.fences import REMEMBERED_HEADING
 from theanine.sentences import sentence_ends
@@ -54,7 +52,7 @@ def parse_reply(raw: str, result: type[T], *, prompt: str = "", cut_off: bool = 
         raw: the reply.
         result: the type.
         prompt: the prompt, whose blocks a text must not repeat.
-        cut_off: whether the reply ended at its bound; what is incomplete is then left out.
+        cut_off: whether a text ended at its bound; what is incomplete is then left out.
 
     Raises InvalidReply.
     """
@@ -66,10 +64,6 @@ def parse_reply(raw: str, result: type[T], *, prompt: str = "", cut_off: bool = 
     model = cast(type[BaseModel], result)
     try:
         return cast(T, model.model_validate(_sanitize_all(find_object(raw))))
-    except InvalidReply:
-        if cut_off:
-            return cast(T, _parse_cut_off(raw, model))
-        raise
     except ValidationError as error:
         raise InvalidReply(f"it does not fit the schema: {_describe(error)}") from error
 
@@ -114,28 +108,6 @@ def _whole_sentences(text: str) -> str:
     if not whole.strip():
         raise InvalidReply(CUT_OFF)
     return whole.strip()
-
-
-def _parse_cut_off(raw: str, model: type[BaseModel]) -> BaseModel:
-    """Parse JSON that ends too early, without the items of lists that are incomplete."""
-    start = _OBJECT_START.search(raw)
-    try:
-        # Half of a surrogate pair, as where a reply was cut, can't be encoded for the parser.
-        json_bytes = raw[start.start() :].encode("utf-8", "replace") if start else b""
-        value = from_json(json_bytes, allow_partial=True)
-    except ValueError:
-        raise InvalidReply(CUT_OFF) from None
-    value = _sanitize_all(value)
-    try:
-        return model.model_validate(value)
-    except ValidationError:
-        for items in value.values():
-            if isinstance(items, list) and items:
-                cast("list[object]", items).pop()
-        try:
-            return model.model_validate(value)
-        except ValidationError:
-            raise InvalidReply(CUT_OFF) from None
 
 
 def _sanitize_all(value: Any) -> Any:

@@ -21,6 +21,7 @@ class ModelSettings:
     Attributes:
         temperature: 0 for the likeliest words, more for more variety.
         max_tokens: bound on the output tokens of every reply, in place of the bounds of the steps.
+            The bound of a model that replies does not apply where it remembers.
         top_p: share of the probability from which words are chosen.
         frequency_penalty, presence_penalty: less repetition, -2 to 2.
         seed: seed of the model's random choices, where the server takes one.

@@ -325,7 +325,7 @@ class RememberWorker:
             links=len(batch.links),
             pairs=batch.pairs,
             usage=chat.usage if chat else Usage(),
-            notes=(*batch.notes, *_truncation_notes(chat)),
+            notes=(*batch.notes,),
             failure=_describe(error) if error else None,
             error=type(error).__name__ if error else "",
             attempts=attempts,
@@ -398,12 +398,3 @@ def _holds_up(pending: Pending, attempts: int | None = None) -> bool:
 def _describe(error: Exception) -> str:
     """Return the reason of a failure; errors of other code need their type to be understood."""
     return str(error) if isinstance(error, TheanineError) else f"{type(error).__name__}: {error}"
-
-
-def _truncation_notes(chat: ScopedChat | None) -> tuple[str, ...]:
-    """Return the note that something may be missing, if replies were cut off."""
-    cut = chat.usage.truncated if chat else 0
-    if not cut:
-        return ()
-    replies = "1 reply was" if cut == 1 else f"{cut} replies were"
-    return (f"{replies} cut off at the bound of tokens: raise it with max_tokens",)
