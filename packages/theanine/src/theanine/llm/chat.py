@@ -133,6 +133,7 @@ class ScopedChat(Conversation):
         options = RequestOptions(bounds=bounds)
         keys: list[str] = []
         calls = 0
+        is_text = issubclass(step.result, str)
         reply, error = "", ""
         for _ in range(1 + (self._chat.limits.repairs if repairs is None else repairs)):
             request = self._request(step, messages, options, tuple(sorted(sessions)), epoch)
@@ -148,7 +149,7 @@ class ScopedChat(Conversation):
             try:
                 if entry.error and not cut_off:
                     raise InvalidReply(entry.error)
-                if cut_off and step.result is str and self._session is not None:
+                if cut_off and is_text and self._session is not None:
                     raise InvalidReply(CUT_OFF)
                 prompt = messages[0].text
                 result = parse_reply(reply, step.result, prompt=prompt, cut_off=cut_off)
@@ -157,7 +158,7 @@ class ScopedChat(Conversation):
             except InvalidReply as invalid:
                 error = CUT_OFF if cut_off else str(invalid)
             else:
-                self.usage += Usage(truncated=int(cut_off and step.result is str))
+                self.usage += Usage(truncated=int(cut_off and is_text))
                 return result
             bound = self._max_reply_tokens(request.options)
             messages = [*messages, *_repair_messages(reply, error, bound if cut_off else None)]
