@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from threading import Event
 from typing import Any
 
 import anyio
@@ -14,10 +15,12 @@ import httpx2
 import pytest
 import sqlalchemy as sa
 
-from server.conftest import START_LIMIT, Service, write_to
+from server.conftest import START_LIMIT, Service, running, write_to
 from theanine.clock import system_clock
-from theanine.server import ServerOptions, operations
+from theanine.llm.base import DEFAULT_REQUEST, Message, RawReply, RequestOptions
+from theanine.server import ServerOptions, operation_runner, operations
 from theanine.store.sql import schema as t
+from theanine.testing import ScriptedModel
 
 ADMINISTER = ("read", "write", "administer")
 
@@ -126,3 +129,83 @@ async def _end(location: str, held: operations.HeldOperation, state: operations.
 
 def _expire(db: sa.Connection) -> None:
     db.execute(t.operation.update().values(until=0))
+
+
+class HungModel(ScriptedModel):
+    """Never answers what holds a word, until it is told to."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__('{"statements": []}')
+        self.word, self.asked, self.released = word, Event(), Event()
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None,
+        options: RequestOptions = DEFAULT_REQUEST,
+    ) -> RawReply:
+        """Wait before such an answer."""
+        if any(self.word in message.text for message in messages):
+            self.asked.set()
+            await anyio.to_thread.run_sync(self.released.wait)
+        return await super().complete(messages, schema, options)
+
+
+@pytest.mark.parametrize("kind", ["remember", "rebuild", "forget"])
+def test_a_tenant_whose_model_hangs_delays_no_other(kind: str, options: ServerOptions) -> None:
+    model = HungModel("zqhung")
+    options = replace(options, client=replace(options.client, model=model))
+    with running(options) as service, ExitStack() as stack:
+        stack.callback(model.released.set)
+        slow, other = (
+            stack.enter_context(service.client(tenant=tenant, rights=ADMINISTER))
+            for tenant in ("slow", "other")
+        )
+        for client, text in ((slow, "I keep zqhung bees."), (other, "I keep goats.")):
+            client.post("/v1/users/ana/messages", json={"messages": [user_says(text)]})
+        for _ in range(operation_runner.SLOTS + 1):
+            assert slow.post("/v1/operations", json={"kind": "remember"}).status_code == 202
+        assert model.asked.wait(START_LIMIT)
+        if kind == "forget":
+            started = other.post("/v1/users/ana/forgetting", json={"session": 1}).json()
+            url = f"/v1/operations/{started['id']}"
+            other.post(f"/v1/users/ana/forgetting/{started['id']}/confirm", json={})
+        else:
+            started = other.post("/v1/operations", json={"kind": kind, "user": "ana"})
+            url = started.headers["Location"]
+        assert wait_for(other, url)["state"] == "succeeded"
+        running_of_slow = [
+            each["state"] for each in slow.get("/v1/operations").json()["items"]
+        ].count("running")
+        assert running_of_slow == 1 and not model.released.is_set()
+
+
+class FaultyModel(HungModel):
+    """Has a bug where it reads a word."""
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None,
+        options: RequestOptions = DEFAULT_REQUEST,
+    ) -> RawReply:
+        """Raise such an error."""
+        if any(self.word in message.text for message in messages):
+            raise KeyError(self.word)
+        return await super().complete(messages, schema, options)
+
+
+def test_a_fault_in_other_code_fails_its_operation_alone(options: ServerOptions) -> None:
+    options = replace(options, client=replace(options.client, model=FaultyModel("zqfaulty")))
+    with running(options) as service, service.client(rights=ADMINISTER) as http:
+        for user, text in (("ana", "I keep zqfaulty bees."), ("bo", "I keep goats.")):
+            http.post(f"/v1/users/{user}/messages", json={"messages": [user_says(text)]})
+        states = [
+            wait_for(http, http.post("/v1/operations", json=body).headers["Location"])["state"]
+            for body in ({"kind": "rebuild", "user": "ana"}, {"kind": "rebuild", "user": "bo"})
+        ]
+    assert states == ["failed", "succeeded"]
+
+
+def user_says(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}

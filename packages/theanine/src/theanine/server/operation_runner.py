@@ -1,13 +1,20 @@
-"""Running operations: in each process of the service, a task takes those that wait."""
+"""Running operations: each process of the service takes those that wait, and erases what is due.
+
+Erasures have a task of their own, and operations several slots of which a tenant has one, so that
+nobody waits for another tenant's model.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import Any
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, cast
 
 import anyio
 import sqlalchemy as sa
+from anyio.abc import TaskGroup
 from pydantic import TypeAdapter
 
 from theanine.client import AsyncClient, OpenOptions
@@ -34,66 +41,108 @@ _log = logging.getLogger(__name__)
 
 MAX_DETAILS = 1_000
 """Maximum reports or receipts in the result of an operation."""
+SLOTS = 4
+"""Maximum operations that a process runs at once, each of another tenant."""
 POLL = 2.0
 """Seconds between checks for new work and for cancellations."""
 _DETAILS: TypeAdapter[list[Any]] = TypeAdapter(list[RememberReport | ForgetReport])
 
 
+class _Progress:
+    """How much of an operation is done."""
+
+    def __init__(self) -> None:
+        self.done = 0
+
+    def count(self, report: object = None) -> None:
+        """Count one more session or user."""
+        self.done += 1
+
+    def reach(self, done: int) -> None:
+        """Set how much is done."""
+        self.done = done
+
+
 class OperationRunner:
-    """Runs operations in this process, one after the other."""
+    """Runs operations and erasures in this process."""
 
     def __init__(
         self, options: OpenOptions, client: AsyncClient, store: SqlStore, clock: Clock
     ) -> None:
         self._options, self._client, self._store, self._clock = options, client, store, clock
         self._wake = anyio.Event()
-        self._done = 0
         self._running = anyio.CancelScope()
 
     def wake(self) -> None:
         """Check for work and cancellations at once."""
-        self._wake.set()
+        woken, self._wake = self._wake, anyio.Event()
+        woken.set()
 
     def stop(self) -> None:
-        """End :meth:`run`; the operation in progress waits for another process."""
+        """End :meth:`run`; operations in progress wait for another process."""
         self._running.cancel()
 
     async def run(self) -> None:
         """Run operations until they are stopped; one that fails ends no other."""
         with self._running:
-            await self._run_all()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._repeat, self._erase)
+                slots = anyio.Semaphore(SLOTS)
+                await self._repeat(partial(self._start, tasks, slots))
 
-    async def _run_all(self) -> None:
+    async def _repeat(self, work: Callable[[], Awaitable[bool]]) -> None:
+        """Do some work as long as there is any, and again whenever there may be."""
         while True:
+            wake, more = self._wake, False
             try:
-                await self._store.erase_due()
-                held = await self._store.write_concurrently(True, take_operation, self._clock())
-                if held is not None:
-                    await self._run(held)
-                    continue
+                more = await work()
             except TheanineError as error:  # the store can't be reached: try again later
                 _log.warning("operations: %s", error)
-            await self._wait()
+            if not more:
+                await _wait(wake)
 
-    async def _wait(self) -> None:
-        with anyio.move_on_after(POLL):
-            await self._wake.wait()
-        self._wake = anyio.Event()
+    async def _erase(self) -> bool:
+        await self._store.erase_due()
+        return False
+
+    async def _start(self, tasks: TaskGroup, slots: anyio.Semaphore) -> bool:
+        """Start the next operation when a slot is free; False if there is none."""
+        await slots.acquire()
+        held = None
+        try:
+            held = await self._store.write_concurrently(True, take_operation, self._clock())
+        finally:
+            if held is None:
+                slots.release()
+            else:
+                tasks.start_soon(self._run_in_slot, held, slots)
+        return held is not None
+
+    async def _run_in_slot(self, held: HeldOperation, slots: anyio.Semaphore) -> None:
+        try:
+            await self._run(held)
+        except TheanineError as error:  # the store can't be reached: another process takes it
+            _log.warning("operations: %s", error)
+        finally:
+            slots.release()
+        self.wake()  # the tenant's next one may begin
 
     async def _run(self, held: HeldOperation) -> None:
-        self._done = 0
-        state: State = "cancelled"
+        progress, state = _Progress(), cast(State, "cancelled")
         counts, details, error = Counter[str](), list[Any](), ""
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(self._report, held, group.cancel_scope)
+                group.start_soon(self._report, held, progress, group.cancel_scope)
                 try:
-                    await self._work(held, counts, details)
+                    await self._work(held, counts, details, progress)
                     failures = counts["failures"]
                     state = "failed" if failures else "succeeded"
                     error = f"{failures} sessions or users failed" if failures else ""
                 except TheanineError as failure:
                     state, error = "failed", str(failure)
+                except Exception as failure:  # noqa: BLE001  # of a method's code: others go on
+                    _log.exception("operations: %s failed", held.operation.id)
+                    state, error = "failed", f"an unexpected {type(failure).__name__}; see the log"
                 group.cancel_scope.cancel()
         except anyio.get_cancelled_exc_class():  # the service stops
             with anyio.CancelScope(shield=True):
@@ -105,31 +154,46 @@ class OperationRunner:
         if held.operation.kind == "compare":
             result = {"run": run_name(held.operation)}
         await self._store.write_concurrently(
-            True, end_operation, held, state, self._clock(), self._done, result, error
+            True, end_operation, held, state, self._clock(), progress.done, result, error
         )
 
-    async def _report(self, held: HeldOperation, running: anyio.CancelScope) -> None:
+    async def _report(
+        self, held: HeldOperation, progress: _Progress, running: anyio.CancelScope
+    ) -> None:
         """Extend the operation's lease; stop the operation once it was cancelled or taken over."""
-        while await self._store.write_concurrently(True, extend_lease, held, self._done):
-            await self._wait()
+        wake = self._wake
+        while await self._store.write_concurrently(True, extend_lease, held, progress.done):
+            await _wait(wake)
+            wake = self._wake
         running.cancel()
 
-    async def _work(self, held: HeldOperation, counts: Counter[str], details: list[Any]) -> None:
+    async def _work(
+        self,
+        held: HeldOperation,
+        counts: Counter[str],
+        details: list[Any],
+        progress: _Progress,
+    ) -> None:
         operation = held.operation
         for scope in await self._store.read(_load_scopes, held):
             try:
-                await self._work_on(scope, operation, counts, details)
+                await self._work_on(scope, operation, counts, details, progress)
             except DamagedData as error:  # the others are sound
                 counts["failures"] += 1
                 _log.error("operations: %s: %s", scope, error)
 
     async def _work_on(
-        self, scope: Scope, operation: Operation, counts: Counter[str], details: list[Any]
+        self,
+        scope: Scope,
+        operation: Operation,
+        counts: Counter[str],
+        details: list[Any],
+        progress: _Progress,
     ) -> None:
         if operation.kind == "compare":
             run = run_name(operation)
             await compare(
-                self._store, self._options, scope, run, **operation.options, progress=self._reach
+                self._store, self._options, scope, run, **operation.options, progress=progress.reach
             )
             return
         memory = self._client.user(scope.user, agent=scope.agent, tenant=scope.tenant)
@@ -137,12 +201,12 @@ class OperationRunner:
             for receipt in await memory.expire():
                 counts.update(turns=receipt.turns, memories=receipt.memories)
                 details.append(receipt)
-                self._done += 1
+                progress.count()
             return
         if operation.kind == "remember":
-            reports = await memory.remember(progress=self._count)
+            reports = await memory.remember(progress=progress.count)
         else:
-            rebuilt = await memory.rebuild(progress=self._count, **operation.options)
+            rebuilt = await memory.rebuild(progress=progress.count, **operation.options)
             reports = list(rebuilt.reports)
             counts.update({f"replaced {name}": n for name, n in rebuilt.replaced.items()})
         for report in reports:
@@ -150,11 +214,11 @@ class OperationRunner:
             counts["failures"] += report.failure is not None
             details.append(report)
 
-    def _count(self, report: object) -> None:
-        self._done += 1
 
-    def _reach(self, done: int) -> None:
-        self._done = done
+async def _wait(wake: anyio.Event) -> None:
+    """Wait until there may be something new."""
+    with anyio.move_on_after(POLL):
+        await wake.wait()
 
 
 def run_name(operation: Operation) -> str:

@@ -315,12 +315,20 @@ class HeldOperation:
 def take_operation(db: sa.Connection, at: datetime) -> HeldOperation | None:
     """Take the oldest operation that waits, or whose process died; None if there is none.
 
+    Of a tenant of whom one runs, no other is taken: they would leave the others no process.
     Erasures are not among them: see :mod:`theanine.store.sql.erasures`.
     """
     o = t.operation.c
     died = sa.and_(o.state == "running", o.until < DatabaseTime())
     free = sa.or_(o.state == "waiting", died)
-    query = sa.select(o.id).where(o.kind != "forget", free).order_by(o.created_at, o.id)
+    running = t.operation.alias()
+    busy = sa.select(running.c.tenant).where(
+        running.c.kind != "forget",
+        running.c.state == "running",
+        running.c.until >= DatabaseTime(),
+    )
+    wanted = (o.kind != "forget", free, o.tenant.not_in(busy))
+    query = sa.select(o.id).where(*wanted).order_by(o.created_at, o.id)
     for number in db.execute(query.limit(10)).scalars().all():
         until = time_after(LEASE)
         taken = db.execute(
