@@ -26,7 +26,8 @@ demo: $(BASE) ## Remember a bundled conversation and answer from it, offline
 	@$(BIN)/theanine demo
 
 # What needs a browser, a server or a model in this process has a command of its own.
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+# PYTEST_OPTIONS is not PYTEST_ADDOPTS, which each pytest that a test starts would read, too.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PYTEST_OPTIONS)
 
 test: $(DEV) ## Run the suite on all cores (without browser, server and model tests)
 	$(PYTEST) -m "not browser and not server and not model"

@@ -35,16 +35,45 @@ class Conversation:
         self._options, self._strict = options, strict
         self._asked: Hashable = None
         self._recollection: Recollection | None = None
+        self._recorded: list[Message] = []
+
+    @property
+    def recorded(self) -> Sequence[Message]:
+        """The messages of the latest ``record``, all of which are logged."""
+        return self._recorded
 
     def use(self, user: UserHandle) -> None:
         """Go on with another handle of the user, such as of a client that was opened later."""
         self._user, self._live = user, user.session(self._key)
 
+    def go_on_from(self, recorded: Sequence[Message]) -> None:
+        """Take messages as logged, by a conversation under the same key."""
+        self._recorded = [*recorded]
+
     async def record(self, messages: Sequence[Message], call: Call) -> None:
-        """Log what is new of the messages so far; what is logged already stays as it is."""
-        if messages:
-            adding = call(self._live.add, messages, recalled=self._recollection)
-            await self._guard(adding, "the turns were not logged")
+        """Log what is new of the messages so far; what is logged already stays as it is.
+
+        If they begin with those of the call before, the rest is new. Otherwise the store compares
+        them with the thread, where a single message is always new.
+        """
+        known = len(self._recorded)
+        goes_on = known > 0 and [*messages[:known]] == self._recorded
+        new = messages[known:] if goes_on else messages
+        if await self._log(new, call, resent=not goes_on):
+            self._recorded = [*messages]
+        else:  # nobody knows how much was logged
+            self._recorded = []
+
+    async def append(self, messages: Sequence[Message], call: Call) -> None:
+        """Log messages, all of which are new."""
+        await self._log(messages, call, resent=False)
+
+    async def _log(self, messages: Sequence[Message], call: Call, *, resent: bool) -> bool:
+        """Log messages, and return whether they are logged."""
+        if not messages:
+            return True
+        adding = call(self._live.add, messages, recalled=self._recollection, resent=resent)
+        return await self._guard(adding, "the turns were not logged") is not None
 
     async def add(self, messages: Sequence[Message], call: Call) -> None:
         """Log messages, all of which are new; whatever goes wrong is raised."""

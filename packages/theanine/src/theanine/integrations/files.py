@@ -60,12 +60,13 @@ class Files:
         versions: dict[str, list[Turn]] = {}
         for turn in await call(self._user.turns, where=where):
             versions.setdefault(str(turn.metadata[self._folder]), []).append(turn)
-        return {path: _stored_file(path, versions[path]) for path in sorted(versions)}
+        files = {path: _stored_file(path, versions[path]) for path in sorted(versions)}
+        return {path: file for path, file in files.items() if file}
 
     async def read(self, path: str, call: Call) -> StoredFile | None:
         """Return a file; None if there is none."""
         turns = await call(self._user.turns, thread=self._thread(path), with_content=True)
-        return _stored_file(path, turns) if turns else None
+        return _stored_file(path, turns)
 
     async def write(
         self,
@@ -86,14 +87,17 @@ class Files:
         }
         if not lines:
             message = {"role": "tool", "content": "[edited a file]", "value": text}
-        # Two changes of one version have one id, so that only one of them is logged.
-        message["id"] = f"after {before.versions[-1] if before else 0}"
+        # Of two changes of one version, which have one id, the second is logged as an edit of the
+        # first: under another id.
+        message["id"] = _change_of(before.versions[-1] if before else 0)
         own = {self._folder: path, "size": len(text.encode("utf-8", "surrogatepass"))}
         thread = self._thread(path)
         report = await call(self._user.add, message, session=thread, metadata={**metadata, **own})
-        if not report.turns:
-            raise FileConflict(f"{path} was changed meanwhile; read it again")
-        return report.turns[0].id
+        if report.turns and report.turns[0].key == message["id"]:
+            return report.turns[0].id
+        if report.turns:
+            await call(self._user.forget, turn=report.turns[0].id)
+        raise FileConflict(f"{path} was changed meanwhile; read it again")
 
     async def delete(self, files: Iterable[StoredFile], call: Call) -> None:
         """Erase files with all their versions."""
@@ -105,7 +109,18 @@ class Files:
         return f"{self._folder}:{path}"
 
 
-def _stored_file(path: str, turns: list[Turn]) -> StoredFile:
+def _change_of(version: int) -> str:
+    """Return the id of the message that changes a version; 0 is before the first."""
+    return f"after {version}"
+
+
+def _stored_file(path: str, logged: list[Turn]) -> StoredFile | None:
+    turns: list[Turn] = []
+    for turn in logged:  # each changes the one before; what doesn't is a change that was refused
+        if turn.key == _change_of(turns[-1].id if turns else 0):
+            turns.append(turn)
+    if not turns:
+        return None
     last = turns[-1]
     return StoredFile(
         path=path,

@@ -135,7 +135,7 @@ class TheanineBlock(BaseMemoryBlock[str]):
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Log what the queue of the framework drops."""
-        await self._conversation.record(_written(messages), call)
+        await self._conversation.append(_written(messages), call)
 
 
 def _written(messages: Sequence[ChatMessage]) -> list[Message]:

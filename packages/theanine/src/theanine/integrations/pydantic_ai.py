@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from theanine.client.options import RecallArguments
-from theanine.integrations.conversation import Conversation, append_text
+from theanine.integrations.conversation import CAPACITY, Conversation, append_text
 from theanine.integrations.handles import UserHandle, call, needs_extra
-from theanine.types import Message
+from theanine.types import Message, Scope
 
 with needs_extra("pydantic-ai"):
     from pydantic_ai import RunContext
@@ -46,8 +46,8 @@ class TheanineMemory(AbstractCapability[Any]):
     Before each request, what is new of the messages is logged, and the recollection goes after the
     words of the newest user prompt of that request alone: the history never has it. For one prompt
     memory is asked once, however many calls of tools follow. When the run is done, replies and
-    calls of tools are logged. What is logged already, also by a run that failed, is not logged
-    again.
+    calls of tools are logged. What is logged already is not logged again, also if the next run of
+    this object in the session repeats one that failed.
 
     Args:
         user: the handle of the user, of either kind of client, or a function that returns it for
@@ -69,6 +69,7 @@ class TheanineMemory(AbstractCapability[Any]):
     ) -> None:
         self._user, self._session = user, session
         self._strict, self._options = strict, options
+        self._failed: dict[tuple[Scope, str], Sequence[Message]] = {}
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -79,14 +80,22 @@ class TheanineMemory(AbstractCapability[Any]):
         """Return the memory of one run."""
         user = self._user(ctx) if callable(self._user) else self._user
         key = self._session or ctx.conversation_id or "pydantic-ai"
-        return _MemoryOfRun(Conversation(user, key, self._options, self._strict))
+        conversation = Conversation(user, key, self._options, self._strict)
+        conversation.go_on_from(self._failed.pop((user.scope, key), ()))
+
+        def keep_failed() -> None:
+            self._failed[user.scope, key] = conversation.recorded
+            if len(self._failed) > CAPACITY:
+                del self._failed[next(iter(self._failed))]
+
+        return _MemoryOfRun(conversation, keep_failed)
 
 
 class _MemoryOfRun(AbstractCapability[Any]):
     """The memory of one run, which is in one conversation."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+    def __init__(self, conversation: Conversation, keep_failed: Callable[[], None]) -> None:
+        self._conversation, self._keep_failed = conversation, keep_failed
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -121,6 +130,12 @@ class _MemoryOfRun(AbstractCapability[Any]):
     ) -> AgentRunResult[Any]:
         await self._conversation.record(_written(result.all_messages()), call)
         return result
+
+    async def on_run_error(
+        self, ctx: RunContext[Any], *, error: BaseException
+    ) -> AgentRunResult[Any]:
+        self._keep_failed()
+        raise error
 
 
 def _written(messages: Iterable[ModelMessage]) -> list[Message]:
