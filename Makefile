@@ -132,9 +132,10 @@ $(DEV): requirements/dev.txt packages/theanine-bench/pyproject.toml $(BASE)
 	else $(PIP_INSTALL) --no-build-isolation -r requirements/dev.txt && $(PIP_SELF) packages/theanine-bench; fi
 	@touch $@
 
-# Types are checked against the packages of all extras of the service.
+# Types are checked against the packages of all extras of the service. `make extras` installs them, in
+# versions of its own.
 $(LINT): requirements/server.txt $(DEV)
-	@echo "Installing into $(VENV) from requirements/server.txt"
-	@if command -v uv >/dev/null; then $(UV_INSTALL) --no-build-isolation -r requirements/server.txt; \
+	@if $(BIN)/python -c "import mcp" 2>/dev/null; then exit 0; fi; echo "Installing into $(VENV) from requirements/server.txt"; \
+	if command -v uv >/dev/null; then $(UV_INSTALL) --no-build-isolation -r requirements/server.txt; \
 	else $(PIP_INSTALL) --no-build-isolation -r requirements/server.txt; fi
 	@touch $@

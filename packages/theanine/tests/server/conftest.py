@@ -74,9 +74,16 @@ async def write_to(location: str, work: Callable[..., T]) -> T:
 
 
 @contextmanager
-def running(options: ServerOptions, app: ASGIApp | None = None) -> Generator[Service]:
-    """Run the service of some options, or an application around it, until the block ends."""
-    config = uvicorn.Config(app or create_app(options), port=0, log_level="error", lifespan="on")
+def running(
+    options: ServerOptions, app: ASGIApp | None = None, **settings: Any
+) -> Generator[Service]:
+    """Run the service of some options, or an application around it, until the block ends.
+
+    ``settings`` are those of the HTTP server.
+    """
+    config = uvicorn.Config(
+        app or create_app(options), port=0, log_level="error", lifespan="on", **settings
+    )
     server = uvicorn.Server(config)
     thread = Thread(target=server.run, daemon=True)
     thread.start()

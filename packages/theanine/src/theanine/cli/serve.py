@@ -201,6 +201,7 @@ def run_service(
 
         from theanine.server import ServerOptions
         from theanine.server.access import is_loopback
+        from theanine.server.connections import HttpProtocol
         from theanine.server.logs import log_config
         from theanine.server.metrics import serve_metrics
         from theanine.server.processes import Processes
@@ -229,6 +230,7 @@ def run_service(
     config = uvicorn.Config(
         partial(_make_app, served),
         factory=True,
+        http=HttpProtocol,
         host=host,
         port=port,
         workers=processes,

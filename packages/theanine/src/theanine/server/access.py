@@ -24,6 +24,7 @@ from theanine.server.context import Principal, context_of
 from theanine.server.deadline import within
 from theanine.server.idempotency import IdempotencyKey
 from theanine.server.keys import is_own_key
+from theanine.server.limits import SLOT, Slot
 from theanine.server.names import read_name
 from theanine.server.problems import RETRY_LATER, Refused
 from theanine.server.state import ServerState
@@ -51,7 +52,12 @@ async def authenticate(
     header: Annotated[str | None, Security(_header)] = None,
     anthropic: Annotated[str | None, Header(alias="x-api-key", include_in_schema=False)] = None,
 ) -> Principal:
-    """Return the principal of a request. Answers 401 without a valid key, 429 above its rate."""
+    """Return the principal of a request. Answers 401 without a valid key, 429 above its rate.
+
+    Also 429 if its tenant or key has too many requests at once.
+    """
+    if (known := getattr(request.state, "principal", None)) is not None:
+        return known  # from before the body was read
     state: ServerState = request.app.state.server
     cookie = read_cookie(request)
     tokens = [header or "", bearer.credentials if bearer else "", anthropic or "", cookie]
@@ -70,7 +76,9 @@ async def authenticate(
             f"{KEY_HEADER}: KEY"
         )
     principal = await find_principal(state, token)
-    _admit(request, principal)
+    is_bound = principal.user is not None or principal.agent is not None
+    slot: Slot = getattr(request.state, SLOT)
+    slot.give_to(tenant=principal.tenant, key=principal.key if is_bound else None)
     request.state.token = token
     wait = state.rates.take(principal.key, principal.rate)
     if wait:
@@ -80,7 +88,7 @@ async def authenticate(
             f"the key allows {principal.rate} requests a minute",
             {"Retry-After": str(wait)},
         )
-    return principal
+    return _admit(request, principal)
 
 
 async def find_principal(state: ServerState, token: str) -> Principal:
@@ -111,7 +119,7 @@ async def authenticate_request(request: Request) -> Principal:
 
 def _admit(request: Request, principal: Principal) -> Principal:
     """Store the principal of the request that is being served, for its log line and audit."""
-    context_of(request).principal = principal
+    context_of(request).principal = request.state.principal = principal
     return principal
 
 

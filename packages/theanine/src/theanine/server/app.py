@@ -21,7 +21,7 @@ from theanine.errors import MissingExtra, SettingsError
 from theanine.server.comparing import keep_removing_outdated_runs
 from theanine.server.header_values import TrimHeaderValues
 from theanine.server.idempotency import ClaimMiddleware, add_replays
-from theanine.server.limits import MCP_PATH, LimitMiddleware
+from theanine.server.limits import MCP_PATH, LimitMiddleware, Slots
 from theanine.server.logs import use_pseudonyms
 from theanine.server.metrics import record_operation
 from theanine.server.names import KeepNames
@@ -101,13 +101,14 @@ def create_app(options: ServerOptions) -> FastAPI:
     for router in (service.router,) if options.only_mcp else ROUTERS:
         app.include_router(router)
     app.router.routes.append(Route(MCP_PATH, mcp, include_in_schema=False))
-    app.state.mcp = mcp
+    app.state.mcp, app.state.slots = mcp, Slots.of(options)
     _describe_problems(app)
     app.add_middleware(KeepNames)
     app.add_middleware(ClaimMiddleware)
     app.add_middleware(
         LimitMiddleware,
         options=options,
+        slots=app.state.slots,
         proxied={str(getattr(route, "path", "")) for route in proxy.router.routes},
     )
     if options.link is not None:

@@ -8,9 +8,12 @@ from contextlib import suppress
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, core_schema
+
+from theanine.server.access import authenticate, authenticate_request
 
 T = TypeVar("T")
 
@@ -26,16 +29,23 @@ class _JsonRequest(Request):
 
 
 class JsonRoute(APIRoute):
-    """A route whose body is a :data:`JsonBody`."""
+    """A route whose body is a :data:`JsonBody`, and is read for those alone who may ask."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what handles a request."""
         handle = super().get_route_handler()
+        key_first = self.body_field is not None and _asks_for_key(self.dependant)
 
         async def handler(request: Request) -> Response:
+            if key_first:
+                await authenticate_request(request)
             return await handle(_JsonRequest(request.scope, request.receive))
 
         return handler
+
+
+def _asks_for_key(dependant: Dependant) -> bool:
+    return any(each.call is authenticate or _asks_for_key(each) for each in dependant.dependencies)
 
 
 class _ReadStrictly:

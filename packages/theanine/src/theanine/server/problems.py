@@ -74,7 +74,12 @@ STATUSES: tuple[tuple[type[errors.TheanineError], int, str], ...] = (
     (errors.RememberingFailed, 502, "remembering_failed"),
 )
 
-_CODES = {404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}
+_CODES = {
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "body_too_slow",
+    413: "body_too_large",
+}
 """Problem codes for errors that the framework raises, by status."""
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -84,6 +89,7 @@ _MEANINGS = {
     403: "The key lacks the right, or is for another user or agent",
     404: "There is no such thing",
     405: "The method is not allowed here",
+    408: "The body came too slowly",
     409: "Something changed meanwhile; read again, then repeat",
     412: "The memory is no longer what If-Match names",
     413: "The body is too large",
@@ -111,7 +117,7 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def write_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the documented problems of a route that changes something."""
-    return responses(409, 413, 507, *statuses)
+    return responses(408, 409, 413, 507, *statuses)
 
 
 def problem_response(

@@ -20,7 +20,12 @@ class ServerOptions:
             loopback may ask, by its own name. None for a service with keys.
         max_body: bytes of a request's body, except of an import.
         max_import: bytes of a file to import.
-        max_requests: requests that one process serves at once; others get 429 at once.
+        body_timeout: seconds that a request's body may take to come, and one more for each 10,000
+            bytes of it; then the answer is 408.
+        max_requests: requests that one process serves at once; others get 429 at once. Of these and
+            the other numbers, one tenant may have half, a key of one user or agent an eighth.
+        max_imports: imports that one process takes at once.
+        max_sign_ins: browsers that one process signs in at once.
         max_streams: streams of changes that one process serves at once.
         max_proxied: requests to providers that one process passes on at once.
         max_proxied_body: bytes of the body of one.
@@ -47,7 +52,10 @@ class ServerOptions:
     link: str | None = field(default=None, repr=False)
     max_body: int = 4_000_000
     max_import: int = 1_000_000_000
-    max_requests: int = 64
+    body_timeout: float = 10.0
+    max_requests: int = 128
+    max_imports: int = 16
+    max_sign_ins: int = 8
     max_streams: int = 256
     max_proxied: int = 256
     max_proxied_body: int = 64_000_000

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel
 
 from theanine.methods.registry import names
 from theanine.server.access import Caller, Reader
 from theanine.server.context import Principal
+from theanine.server.limits import Slots
 from theanine.server.problems import RETRY_LATER, Refused, responses
 from theanine.server.state import State
 
@@ -41,15 +42,17 @@ _ANY_ERROR: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/ready", responses=_ANY_ERROR)
-async def ready(state: State) -> Health:
+async def ready(request: Request, state: State) -> Health:
     """Return whether requests may come; 503 if the store can't be read. Needs no key.
 
-    503 also when the store's file is no longer the one that is open.
-
-    503 also from SIGTERM on.
+    503 also when the store's file is no longer the one that is open, while all slots for requests
+    are taken, and from SIGTERM on.
     """
     if state.stopping:
         raise Refused(503, "stopping", "this process is about to end", RETRY_LATER)
+    slots: Slots = request.app.state.slots
+    if slots.is_full("api"):
+        raise Refused(503, "busy", "all slots for requests are taken", RETRY_LATER)
     await state.store.active_embedder()
     state.store.check_files()
     return Health()
