@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from theanine.errors import SettingsError
 
@@ -30,6 +30,18 @@ def sanitize(text: str) -> str:
     if text.isascii() and "\0" not in text:
         return text
     return _UNSENDABLE.sub("\ufffd", text)
+
+
+def sanitize_json(value: Any) -> Any:
+    """Return a JSON value with all its strings by :func:`sanitize`."""
+    if isinstance(value, str):
+        return sanitize(value)
+    if isinstance(value, list):
+        return [sanitize_json(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return {sanitize(name): sanitize_json(item) for name, item in fields.items()}
+    return value
 
 
 def count_tokens(text: str) -> int:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -82,7 +82,7 @@ def test_another_embedder_is_an_error_and_reembed_resolves_it(path: str) -> None
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("", "empty"), ("   ", "empty"), ("a\0b", "NUL"), ("a\ud800b", "surrogate")],
+    [("", "empty"), ("   ", "empty"), ("x" * (4 * 1024 * 1024 + 1), "split it")],
 )
 def test_an_unstorable_turn_is_an_error_and_the_session_continues(
     path: str, text: str, reason: str
@@ -108,11 +108,9 @@ def test_any_script_and_a_megabyte_are_stored_verbatim(path: str, text: str) -> 
         client.user("ana").recall(text[:2000])
 
 
-def test_a_turn_before_the_last_is_an_error(path: str) -> None:
+def test_a_time_without_a_zone_is_an_error(path: str) -> None:
     with theanine.open(path) as client, client.user("ana").session() as talk:
         talk.hear("I sold the boat.", at=START)
-        with pytest.raises(BadInput, match="earlier"):
-            talk.hear("I bought it.", at=START - timedelta(days=1))
         with pytest.raises(BadInput, match=r"UTC offset|aware|zone"):
             talk.hear("I bought it.", at=datetime(2024, 5, 9))
 

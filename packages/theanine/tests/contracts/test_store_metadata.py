@@ -58,7 +58,7 @@ async def test_a_sessions_metadata_never_changes(store: Store) -> None:
         ({"tags": ["a"]}, "'tags' must be a string, a number"),
         ({"at": AT}, "isoformat"),
         ({"ratio": float("nan")}, "'ratio' is nan"),
-        ({"text": "a\0b"}, "NUL at character 2"),
+        ({"a\0b": "text"}, "NUL or half of a character, at character 2"),
         ({"text": "x" * 20_000}, "longer than 16,384 characters"),
     ],
 )
@@ -70,6 +70,16 @@ async def test_unusable_metadata_is_refused(store: Store, metadata: Any, message
         await store.start_session(ANA, AT, metadata=metadata)
     with pytest.raises(BadInput, match=message):
         await store.log_transcript(ANA, transcript("s", "one", metadata=metadata), METHOD)
+
+
+@pytest.mark.parametrize("odd", ["\0", "\ud83d"])
+async def test_odd_characters_of_metadata_are_repaired(store: Store, odd: str) -> None:
+    session = await store.start_session(ANA, AT, metadata={"channel": f"we{odd}b"})
+    [turn] = await store.append_turns(ANA, session, [utterance_at("x", metadata={"a": odd})])
+    assert turn.metadata == {"channel": "we\ufffdb", "a": "\ufffd"}
+    logged = transcript("file", "one", metadata={"channel": odd})
+    await store.log_transcript(ANA, logged, METHOD)
+    assert (await store.sessions(ANA, METHOD))[-1].metadata == {"channel": "\ufffd"}
 
 
 async def test_memories_inherit_what_their_sources_share(store: Store) -> None:

@@ -166,10 +166,16 @@ async def test_content_is_kept_and_compared(store: Store, size: int) -> None:
 
 async def test_arriving_turns_are_put_after_faster_ones(store: Store) -> None:
     await tell(store, said("From a faster process.", 1))
-    with pytest.raises(BadInput, match="earlier than that of the turn before it"):
-        await tell(store, said("Late."))
     late = await tell(store, said("Late."), arriving=True)
     assert late.turns[0].at == AT + timedelta(minutes=1)
+
+
+async def test_a_turn_that_says_an_earlier_time_keeps_it(store: Store) -> None:
+    await tell(store, said("On time.", 1))
+    late = await tell(store, said("Late."))
+    assert (late.turns[0].at, late.previous) == (AT, 1)
+    after = await tell(store, said("Afterwards.", 2))
+    assert (after.turns[0].at, after.previous) == (AT + timedelta(minutes=2), 2)
 
 
 async def test_concurrent_first_turns_open_one_session(store: Store) -> None:

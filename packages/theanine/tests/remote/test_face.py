@@ -84,7 +84,7 @@ def test_any_name_is_kept(client: theanine.Client) -> None:
 
 def test_what_json_cannot_hold_is_refused(client: theanine.Client) -> None:
     with pytest.raises(BadInput):
-        client.user("ana").add([{"role": "user", "content": "\ud83d"}])
+        client.user("ana").add([{"role": "user", "content": object()}])
     assert client.user("ana").turns() == []
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 
 from theanine.errors import BadInput, SettingsError, UserError
 from theanine.store.validate import check_text
+from theanine.tokenizer import sanitize
 
 C = TypeVar("C", bound=type[Any])
 _NAMES: Mapping[object, str] = {
@@ -105,6 +106,10 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     return hints
 
 
+_WORDS = ("words", "messages", "dialogue", "text")
+"""Arguments with what somebody said, which is repaired, not refused; see ``store.validate``."""
+
+
 def check_type(name: str, value: object, hint: Any, error: type[UserError] = SettingsError) -> None:
     """Raise an error that names the argument if its value is of another type than the hint's.
 
@@ -113,7 +118,7 @@ def check_type(name: str, value: object, hint: Any, error: type[UserError] = Set
     if fault := _find_fault(name, value, hint):
         raise error(fault)
     if isinstance(value, str):
-        check_text(value, name)
+        check_text(sanitize(value) if name in _WORDS else value, name)
 
 
 def _find_fault(name: str, value: object, hint: Any) -> str:

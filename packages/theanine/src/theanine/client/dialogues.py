@@ -68,7 +68,7 @@ class Dialogue:
             full = await self._store.turns(self._scope, ids=tools, with_content=True)
             by_id = {turn.id: turn for turn in full}
             shown = without_unpaired([by_id.get(turn.id, turn) for turn in shown])
-        return shown
+        return _in_time(shown)
 
     async def prompt(self, count: int | None, *, in_steps: bool = False) -> list[Turn]:
         """Return :meth:`shown`, preceded by the newest system turn if that is older."""
@@ -152,6 +152,19 @@ def _with_calls(turns: Sequence[Turn], count: int | None) -> list[Turn]:
     while start and _is_call(turns[start]) and _is_call(turns[start - 1]):
         start -= 1
     return list(turns[start:])
+
+
+def _in_time(turns: Sequence[Turn]) -> list[Turn]:
+    """Return turns with those that came late in their place, but never after a call of a tool."""
+    placed: list[Turn] = []
+    for turn in turns:
+        place = len(placed)
+        while turn.role != "tool" and place and placed[place - 1].at > turn.at:
+            place -= 1
+        while place < len(placed) and placed[place].role == "tool":
+            place += 1
+        placed.insert(place, turn)
+    return placed
 
 
 def _last_system(turns: Sequence[Turn]) -> Turn | None:

@@ -28,8 +28,9 @@ from theanine.methods.base import Reply
 from theanine.remembering.remember import RememberReport
 from theanine.store.processes import process_holder
 from theanine.store.resent import LoggedTurn, select_new, separate_edits
-from theanine.store.validate import check_name, check_text, check_utterances
+from theanine.store.validate import check_name, check_text, storable_utterances
 from theanine.telemetry import RECORDS, memory_operation
+from theanine.tokenizer import sanitize
 from theanine.types import (
     Message,
     MessageFormat,
@@ -59,12 +60,15 @@ class AddReport:
         known: how many turns were left out because the session, or one before it under the same
             key, has them already.
         left_out: these turns, as they were sent.
+        repaired: how many turns had a NUL or half of a character, which no store holds: each is
+            U+FFFD in the log.
     """
 
     session: int | None
     turns: tuple[Turn, ...]
     known: int = 0
     left_out: tuple[Utterance, ...] = ()
+    repaired: int = 0
 
     def __str__(self) -> str:
         return f"session {self.session}: logged={len(self.turns)} known={self.known}"
@@ -207,7 +211,7 @@ class AsyncLiveSession:
         """Log messages as a whole session, in one step, and remember it as the options say."""
         utterances = self._read(messages, at, metadata)
         utterances = redact_utterances(utterances, self._engine.redact)
-        check_utterances(utterances)
+        utterances, repaired = _repaired(utterances)
         if not utterances:
             return AddReport(session=None, turns=())
         with memory_operation("create_memory", self._scope.agent, self._scope.tenant) as span:
@@ -216,7 +220,7 @@ class AsyncLiveSession:
             )
             span.attributes[RECORDS] = len(result.turns)
         await self._engine.remember_ended(self._scope, None)
-        return AddReport(session=result.session, turns=result.turns)
+        return AddReport(session=result.session, turns=result.turns, repaired=repaired)
 
     def _read(
         self,
@@ -243,7 +247,7 @@ class AsyncLiveSession:
     ) -> Turn:
         await self._engine.break_off(self._stream_key)
         if isinstance(words, str | bytes) or not isinstance(cast("object", words), Sequence):
-            check_text(words, "the text")
+            check_text(sanitize(words) if isinstance(words, str) else words, "the text")
         if id is not None:
             check_name(id, "the message's id", "")
         message = {"role": role, "content": words, "id": id}
@@ -278,13 +282,13 @@ class AsyncLiveSession:
                 for utterance in utterances
             ]
         utterances = redact_utterances(utterances, self._engine.redact)
-        check_utterances(utterances)  # before a session is started for them
+        storable, repaired = _repaired(utterances)  # before a session is started for them
 
         async def append() -> AddReport:
             log = self._log_own if self.key is None else self._log_keyed
-            report = await log(utterances, epoch, resent=resent, arriving=arriving)
+            report = await log(storable, epoch, resent=resent, arriving=arriving)
             self._recalled = ()
-            return report
+            return replace(report, repaired=repaired)
 
         scope = self._scope
         with memory_operation("create_memory", scope.agent, scope.tenant) as span:
@@ -393,10 +397,10 @@ class AsyncLiveSession:
         Raises SettingsError for a number below 1.
         """
         shown = await self._dialogue.prompt(self._count(last), in_steps=last is None)
-        ids = [turn.id for turn in shown]
-        return write_messages(
-            await self._engine.store.turns(self._scope, ids=ids, with_content=True), format
-        )
+        places = {turn.id: place for place, turn in enumerate(shown)}
+        turns = await self._engine.store.turns(self._scope, ids=[*places], with_content=True)
+        turns.sort(key=lambda turn: places[turn.id])
+        return write_messages(turns, format)
 
     async def system(self) -> str:
         """Return the newest system prompt that was logged under the session's key, or ``""``."""
@@ -536,6 +540,13 @@ class AsyncLiveSession:
 
     def _new_dialogue(self) -> Dialogue:
         return Dialogue(self._engine.store, self._scope, None)
+
+
+def _repaired(utterances: Sequence[Utterance]) -> tuple[list[Utterance], int]:
+    """Return utterances as they can be stored, and how many were repaired for that."""
+    storable = storable_utterances(utterances)
+    pairs = zip(utterances, storable, strict=True)
+    return storable, sum(old is not new for old, new in pairs)
 
 
 def _check_count(name: str, count: int | None) -> int | None:

@@ -457,7 +457,8 @@ class UserMemory(_Handle, _Operations):
             metadata: the application's own data about the messages.
 
         Raises:
-            BadInput: a message can't be read, or is earlier than the session's last one.
+            BadInput: a message can't be read or stored; it is named. Of a NUL and of half of a
+                character, U+FFFD is logged instead.
             RememberingFailed: the session was logged, but not remembered yet."""
 
     def recall(

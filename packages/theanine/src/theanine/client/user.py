@@ -22,7 +22,7 @@ from theanine.messages import read_messages
 from theanine.methods.base import Reply
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 from theanine.remembering.remember import Progress, RememberReport
-from theanine.store.validate import check_name, check_scope
+from theanine.store.validate import check_name, check_scope, repair_utterance
 from theanine.store.values import CostLine, ForgetReport, Logged, Pending
 from theanine.types import (
     History,
@@ -256,7 +256,8 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             metadata: the application's own data about the messages.
 
         Raises:
-            BadInput: a message can't be read, or is earlier than the session's last one.
+            BadInput: a message can't be read or stored; it is named. Of a NUL and of half of a
+                character, U+FFFD is logged instead.
             RememberingFailed: the session was logged, but not remembered yet.
         """
         live = AsyncLiveSession(self._engine, self.scope, speaker or self.name, session)
@@ -403,7 +404,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             )
         names = speakers(self.scope, self.name)
         utterances = read_messages(dialogue, names, self._engine.clock())
-        return redact_utterances(utterances, self._engine.redact)
+        return [*map(repair_utterance, redact_utterances(utterances, self._engine.redact))]
 
     # maintenance
 

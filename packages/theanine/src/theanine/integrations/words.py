@@ -9,9 +9,8 @@ from typing import Any, cast
 from theanine.errors import BadInput
 from theanine.messages.parts import as_message, part_kind, part_words
 from theanine.messages.read import message_parts
+from theanine.tokenizer import sanitize
 from theanine.types import Message
-
-_UNSTORABLE = str.maketrans({"\0": " ", **{chr(code): "\ufffd" for code in range(0xD800, 0xE000)}})
 
 
 def json_lines(value: Mapping[str, Any]) -> list[str]:
@@ -39,7 +38,7 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
 def new_lines(before: Iterable[str], lines: Sequence[str]) -> list[str]:
     """Return the lines that were not there before, as they can be stored in a log."""
     known = set(before)
-    added = (line.translate(_UNSTORABLE) for line in lines if line not in known)
+    added = (sanitize(line) for line in lines if line not in known)
     return [line for line in added if line.strip()]
 
 
@@ -66,7 +65,7 @@ def entry_message(entry: Message, said: object) -> Message:
     parts = [(role, part) for role, part in parts if part_kind(part) != "reasoning"]
     parts = [(role, part) for role, part in parts if role != "tool"] or parts
     words = "\n".join(filter(str.strip, (part_words(part) for _, part in parts)))
-    words = words.translate(_UNSTORABLE)
+    words = sanitize(words)
     role = parts[0][0] if words else "tool"
     if role != "tool":
         return {"role": role, "content": [{"type": "item", "text": words, "value": entry}]}

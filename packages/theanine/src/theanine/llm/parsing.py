@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from theanine.fences import REMEMBERED_HEADING
 from theanine.sentences import sentence_ends
-from theanine.tokenizer import sanitize
+from theanine.tokenizer import sanitize_json
 
 T = TypeVar("T")
 _OBJECT_START = re.compile(r'\{\s*["}]')
@@ -63,7 +63,7 @@ def parse_reply(raw: str, result: type[T], *, prompt: str = "", cut_off: bool = 
         return cast(T, _whole_sentences(text) if cut_off else text)
     model = cast(type[BaseModel], result)
     try:
-        return cast(T, model.model_validate(_sanitize_all(find_object(raw))))
+        return cast(T, model.model_validate(sanitize_json(find_object(raw))))
     except ValidationError as error:
         raise InvalidReply(f"it does not fit the schema: {_describe(error)}") from error
 
@@ -108,18 +108,6 @@ def _whole_sentences(text: str) -> str:
     if not whole.strip():
         raise InvalidReply(CUT_OFF)
     return whole.strip()
-
-
-def _sanitize_all(value: Any) -> Any:
-    """Sanitize all strings of a JSON value: escapes can spell characters that no store takes."""
-    if isinstance(value, str):
-        return sanitize(value)
-    if isinstance(value, list):
-        return [_sanitize_all(item) for item in cast("list[Any]", value)]
-    if isinstance(value, dict):
-        fields = cast("dict[str, Any]", value)
-        return {sanitize(name): _sanitize_all(item) for name, item in fields.items()}
-    return value
 
 
 def find_object(raw: str) -> dict[str, Any]:

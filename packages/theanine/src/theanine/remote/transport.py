@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from email.utils import parsedate_to_datetime as _read_date
@@ -235,8 +236,10 @@ _JSON: TypeAdapter[object] = TypeAdapter(object)
 def _dump(body: object) -> bytes:
     """Return a body as JSON. Raises BadInput for what JSON can't hold."""
     try:
-        return _JSON.dump_json(body, fallback=_as_object)
-    except PydanticSerializationError as error:
+        # As escapes, which the service reads: UTF-8 has no half of a character.
+        value = _JSON.dump_python(body, mode="json", fallback=_as_object)
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    except (PydanticSerializationError, ValueError) as error:
         raise errors.BadInput(f"it can't be sent: {error}") from None
 
 

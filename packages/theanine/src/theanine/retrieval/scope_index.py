@@ -492,9 +492,10 @@ class ScopeIndex:
         return [turn for turn in await self._store.turns(self.scope) if turn.role in SPOKEN]
 
     async def session_turns(self, session: int) -> list[Turn]:
-        """Return all turns of the user and the assistant in a session, in order."""
+        """Return all turns of the user and the assistant in a session, in order of time."""
         turns = await self._store.turns(self.scope, session=session)
-        return [turn for turn in turns if turn.role in SPOKEN]
+        spoken = [turn for turn in turns if turn.role in SPOKEN]
+        return sorted(spoken, key=lambda turn: (turn.at, turn.id))
 
     # Recalls
 

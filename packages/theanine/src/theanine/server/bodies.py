@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Annotated, Any, TypeVar
@@ -16,6 +17,7 @@ from pydantic_core import CoreSchema, core_schema
 from theanine.server.access import authenticate, authenticate_request
 
 T = TypeVar("T")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Content(bytes):
@@ -60,8 +62,9 @@ class _ReadStrictly:
             try:
                 return adapter.validate_json(content, strict=True)
             except ValidationError:
-                _check_text(content)
-                raise
+                if (readable := _without_surrogates(content)) is None:
+                    raise
+                return adapter.validate_json(readable, strict=True)
 
         return core_schema.no_info_wrap_validator_function(read, handler(source))
 
@@ -70,12 +73,14 @@ JsonBody = Annotated[T, _ReadStrictly()]
 """The body of a request to a :class:`JsonRoute`, in exactly the documented types."""
 
 
-def _check_text(content: bytes) -> None:
-    """Refuse lone surrogates with a clear message; the parser's own one is misleading."""
+def _without_surrogates(content: bytes) -> bytes | None:
+    """Return JSON with NUL for lone surrogates, which the parser refuses; None without any.
+
+    Like NUL, half of a character is repaired in what is said, and refused elsewhere.
+    """
     value: Any = None
     with suppress(ValueError, RecursionError):
         value = json.loads(content)
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise ValueError("a lone surrogate, such as half of an emoji; leave it out") from None
+    text = json.dumps(value, ensure_ascii=False)
+    readable = _SURROGATE.sub(r"\\u0000", text)
+    return None if readable == text else readable.encode()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from math import isfinite
 from typing import Any, cast, get_args
 
 from theanine.clock import fault_of_time
 from theanine.errors import BadInput
-from theanine.types import Message, Role, Scope, Transcript, Utterance
+from theanine.tokenizer import sanitize
+from theanine.types import Message, Metadata, Role, Scope, Transcript, Utterance
 
 MAX_TEXT = 4 * 1024 * 1024
 """Longest text in bytes of UTF-8."""
@@ -43,7 +45,9 @@ def check_text(value: object, what: str, where: str = "") -> None:
         raise BadInput(f"{what} must be a string, not {type(value).__name__}", where)
     if (position := value.find("\0")) >= 0:
         raise BadInput(
-            f"{what} has a NUL at character {position + 1}, which can't be stored; remove it", where
+            f"{what} has a NUL or half of a character, at character {position + 1}, which no "
+            "store holds; remove it",
+            where,
         )
     try:
         size = len(value.encode("utf-8"))
@@ -129,10 +133,39 @@ def encode_content(content: Sequence[Message], where: str = "") -> str:
     return text
 
 
-def check_utterances(utterances: Sequence[Utterance], where: str = "") -> None:
-    """Check utterances; the message gives the position of the first invalid one."""
-    for position, utterance in enumerate(utterances, 1):
-        check_utterance(utterance, turn_position(where, position, len(utterances)))
+def repair_metadata(metadata: Metadata) -> Metadata:
+    """Return metadata with its texts repaired; see :func:`repair_utterance`."""
+    if not isinstance(cast("object", metadata), Mapping):
+        return metadata
+    texts = {name: value for name, value in metadata.items() if isinstance(value, str)}
+    repaired = {name: sanitize(value) for name, value in texts.items()}
+    return metadata if repaired == texts else {**metadata, **repaired}
+
+
+def repair_utterance(utterance: Utterance) -> Utterance:
+    """Replace NUL and lone surrogates in what an utterance says by U+FFFD.
+
+    Half of an emoji, where a stream was cut, or a NUL in a tool's result must not cost the words.
+    Names by which something is found again stay as they are. An utterance without such characters
+    is returned itself.
+    """
+    repaired: dict[str, Any] = {
+        name: sanitize(value)
+        for name in ("text", "speaker", "attachment")
+        if isinstance(value := getattr(utterance, name), str) and sanitize(value) != value
+    }
+    metadata = repair_metadata(utterance.metadata)
+    if metadata is not utterance.metadata:
+        repaired["metadata"] = metadata
+    return replace(utterance, **repaired) if repaired else utterance
+
+
+def storable_utterances(utterances: Sequence[Utterance], where: str = "") -> list[Utterance]:
+    """Return repaired utterances; an error gives the position of the first that can't be stored."""
+    storable = [*map(repair_utterance, utterances)]
+    for position, utterance in enumerate(storable, 1):
+        check_utterance(utterance, turn_position(where, position, len(storable)))
+    return storable
 
 
 def turn_position(where: str, position: int, count: int) -> str:
@@ -142,13 +175,17 @@ def turn_position(where: str, position: int, count: int) -> str:
     return f"{where}, turn {position}" if where else f"turn {position}"
 
 
-def check_transcript(transcript: Transcript) -> None:
-    """Check a transcript; the message names the session and the turn."""
+def storable_transcript(transcript: Transcript) -> Transcript:
+    """Return a transcript as it can be stored; an error names the session and the turn."""
     where = f"session {transcript.key!r}"
     check_name(transcript.key, "the session's key", where)
     check_time(transcript.at, "the session's time", where)
+    transcript = replace(
+        transcript,
+        turns=tuple(storable_utterances(transcript.turns, where)),
+        metadata=repair_metadata(transcript.metadata),
+    )
     check_metadata(transcript.metadata, where)
-    check_utterances(transcript.turns, where)
     seen: set[str] = set()
     for position, turn in enumerate(transcript.turns, 1):
         if turn.key is not None and turn.key in seen:
@@ -164,3 +201,4 @@ def check_transcript(transcript: Transcript) -> None:
             check_text(name, "a name or key", memory_where)
     if not transcript.turns and not transcript.memories:
         raise BadInput("the session has no turns and no memories; leave it out", where)
+    return transcript

@@ -20,7 +20,7 @@ from theanine.store.sql.rows import chunks, insert_rows
 from theanine.store.sql.scopes import find_scope, invalidate_scope, load_scope_ids, take_numbers
 from theanine.store.sql.turns import insert_session, insert_turns
 from theanine.store.sql.vectors import insert_vectors, load_active_embedder, require_embedder
-from theanine.store.validate import check_time, check_utterance
+from theanine.store.validate import check_time, storable_utterances
 from theanine.types import (
     CALLER,
     CORRECTS,
@@ -50,8 +50,8 @@ def correct_memory(
     """Log the correction as a turn in a session of its own, with the memory that it makes."""
     check_time(at, "the time of the correction")
     notes = {CORRECTS: str(memory)}
-    utterance = Utterance(text=text, speaker=speaker or scope.user, at=at, notes=notes)
-    check_utterance(utterance)
+    said = Utterance(text=text, speaker=speaker or scope.user, at=at, notes=notes)
+    [utterance] = storable_utterances([said])
     scope_id, old = _load_memory(db, scope, memory)
     marks = _load_marks(db, scope_id, memory)
     if (corrected := marks.get("corrected")) is not None:
@@ -67,7 +67,7 @@ def correct_memory(
     new = Memory(
         id=take_numbers(db, scope_id, "next_memory", 1),
         session=session,
-        text=text,
+        text=turn.text,
         at=turn.at,
         session_ended_at=at,
         kind=old.kind,

@@ -42,7 +42,6 @@ from theanine.store.sql.turns import (
     IN_THREAD,
     SELECT_LATEST_IN_THREAD,
     SELECT_NUMBERS_IN_THREAD,
-    check_order,
     end_session,
     insert_session,
     insert_turns,
@@ -53,8 +52,8 @@ from theanine.store.validate import (
     check_name,
     check_scope,
     check_time,
-    check_utterances,
     encode_content,
+    storable_utterances,
 )
 from theanine.store.values import Continued
 from theanine.types import Scope, Utterance
@@ -79,7 +78,7 @@ def continue_thread(
 ) -> Continued:
     """Append what is new to the thread's open session, or to a new one."""
     check_scope(scope)
-    check_utterances(utterances)
+    utterances = storable_utterances(utterances)
     if thread is not None:
         check_name(thread, "the session's key", "")
     scope_id = ensure_scope(db, scope)
@@ -102,13 +101,12 @@ def continue_thread(
         after = None if last is None else local_time(last.last_at, last.last_zone)
         if arriving and after is not None:
             new = [replace(turn, at=max(turn.at, after)) for turn in new]
-        check_order(new, after, "")
         if session is None:
             session = insert_session(
                 db,
                 scope_id,
                 None,
-                new[0].at,
+                min(turn.at for turn in new),
                 thread=thread,
                 pause=pause if thread else None,
                 holder=holder,
@@ -129,19 +127,26 @@ def continue_thread(
 
 
 def _select_latest_session() -> sa.Select[Any]:
-    """Select the last session of a thread, with number, time and offset of its latest turn.
+    """Select the last session of a thread, its last turn's number, its latest time and offset.
 
     By number, found in an index: SQLite would read all sessions of the scope.
     """
     scope_id = sa.bindparam("scope_id", type_=sa.Integer)
     of_thread, turn, last = t.session.alias(), t.turn.alias(), t.turn.alias()
+    newest = t.turn.alias()
     number = sa.select(sa.func.max(of_thread.c.id)).where(
         of_thread.c.scope == scope_id, of_thread.c.thread == sa.bindparam("thread")
     )
     latest = select_last_turn(t.session.c.id, turn.c.id).correlate(t.session)
+    last_turn = (  # which is not the latest where that came late
+        sa.select(sa.func.max(newest.c.id))
+        .where(newest.c.scope == scope_id, newest.c.session == t.session.c.id)
+        .correlate(t.session)
+        .scalar_subquery()
+    )
     is_last = sa.and_(last.c.scope == scope_id, last.c.id == latest.scalar_subquery())
     return (
-        sa.select(t.session, last.c.id.label("last_turn"))
+        sa.select(t.session, last_turn.label("last_turn"))
         .add_columns(last.c.at.label("last_at"), last.c.zone.label("last_zone"))
         .outerjoin_from(t.session, last, is_last)
         .where(t.session.c.scope == scope_id, t.session.c.id == number.scalar_subquery())

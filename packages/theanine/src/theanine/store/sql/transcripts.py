@@ -25,7 +25,7 @@ from theanine.store.sql.turns import (
     load_keyed_turns,
     load_last_turn,
 )
-from theanine.store.validate import check_scope, check_transcript
+from theanine.store.validate import check_scope, storable_transcript
 from theanine.store.values import Logged
 from theanine.types import ImportedMemory, Scope, Transcript, Turn, Utterance
 
@@ -33,7 +33,7 @@ from theanine.types import ImportedMemory, Scope, Transcript, Turn, Utterance
 def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, method: str) -> Logged:
     """Log the part of a transcript that is new, which can only be its end."""
     check_scope(scope)
-    check_transcript(transcript)
+    transcript = storable_transcript(transcript)
     scope_id = ensure_scope(db, scope)
     where = f"session {transcript.key!r}"
     turns = [  # a turn without a key gets one by its position, so that the next import matches it

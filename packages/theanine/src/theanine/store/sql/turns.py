@@ -25,7 +25,6 @@ from theanine.store.sql.rows import (
     chunks,
     dumps,
     insert_rows,
-    local_time,
     number_turn,
     numbered,
     offset_minutes,
@@ -47,8 +46,9 @@ from theanine.store.validate import (
     check_name,
     check_scope,
     check_time,
-    check_utterances,
     encode_content,
+    repair_metadata,
+    storable_utterances,
     turn_position,
 )
 from theanine.types import Metadata, Role, Scope, Session, Turn, Utterance
@@ -70,7 +70,8 @@ def start_session(
     check_time(at, "the session's time")
     if key is not None:
         check_name(key, "the session's key", "")
-    check_metadata(metadata or {})
+    metadata = repair_metadata(metadata or {})
+    check_metadata(metadata)
     scope_id = ensure_scope(db, scope)
     if key is not None and (row := find_session(db, scope_id, key)) is not None:
         if row.ended_at is not None:
@@ -78,7 +79,7 @@ def start_session(
         check_same_metadata(row, metadata)
         db.execute(t.session.update().where(*is_session(row)).values(holder=holder))
         return int(row.id)
-    return insert_session(db, scope_id, key, at, holder=holder, metadata=metadata or {})
+    return insert_session(db, scope_id, key, at, holder=holder, metadata=metadata)
 
 
 def check_same_metadata(row: sa.Row[Any], metadata: Metadata | None) -> None:
@@ -139,7 +140,7 @@ def append_turns(
     epoch: int | None = None,
 ) -> list[Turn]:
     """Append to an open session; an utterance with a logged key returns the logged turn."""
-    check_utterances(utterances)
+    utterances = storable_utterances(utterances)
     row = require_session(db, find_scope(db, scope), session)
     if row.ended_at is not None:
         raise NotFound(f"session {session} has ended; start a new one")
@@ -159,10 +160,9 @@ def append_turns(
         if utterance.key is not None:
             keys.add(utterance.key)
     last = load_last_turn(db, row.scope, session)
-    check_order(new, None if last is None else local_time(last.at, last.zone), "")
     inserted = insert_turns(db, row.scope, session, new, read_metadata(row.metadata))
     if inserted and last is None:  # a session starts with its first turn, not when it was opened
-        started_at = micros(inserted[0].at)
+        started_at = micros(min(turn.at for turn in inserted))
         db.execute(t.session.update().where(*is_session(row)).values(started_at=started_at))
     logged |= {turn.key: turn for turn in inserted if turn.key is not None}
     unkeyed = (turn for turn in inserted if turn.key is None)
