@@ -26,10 +26,16 @@ _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def sanitize(text: str) -> str:
-    """Replace NUL and lone surrogates, which many models and stores reject, by U+FFFD."""
+    """Replace NUL and lone surrogates, which many models and stores reject, by U+FFFD.
+
+    Two halves of one character become the character.
+    """
     if text.isascii() and "\0" not in text:
         return text
-    return _UNSENDABLE.sub("\ufffd", text)
+    if not _UNSENDABLE.search(text):
+        return text
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\0", "\ufffd")
 
 
 def sanitize_json(value: Any) -> Any:

@@ -934,3 +934,13 @@ async def test_a_cancelled_call_is_complete_or_not_begun(store: Store) -> None:
     texts = [turn.text for turn in await store.turns(ANA)]
     assert [text[:-1] for text in texts[::2]] == [text[:-1] for text in texts[1::2]]
     assert len(await store.append_turns(ANA, session, [utterance_at("after", 99)])) == 1
+
+
+async def test_a_tenants_retention_changes_no_scope(store: Store) -> None:
+    await store.start_session(ANA, AT)
+    before = await store.export_versions()
+    for days in (30, 60, None):
+        retention = None if days is None else timedelta(days=days)
+        await store.set_retention("acme", retention)
+        assert (await store.settings("acme")).retention == retention
+    assert await store.export_versions() == before

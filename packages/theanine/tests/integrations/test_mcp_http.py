@@ -129,7 +129,7 @@ async def test_nothing_of_others_is_found(service: Service, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_an_erasure_is_audited_as_one(service: Service, mode: str) -> None:
-    key = await make_key(service, user="ana", rights=("read", "write", "administer"))
+    key = await make_key(service, user="ana", rights=("read", "write", "reply", "administer"))
     async with connected(service, mode, key=key) as client:
         await call(client, "remember", text="I like tea.")
         assert not (await call(client, "forget", id="t1"))[0]
@@ -142,7 +142,7 @@ async def test_an_erasure_is_audited_as_one(service: Service, mode: str) -> None
 
 
 async def test_what_is_planted_stays_data(service: Service) -> None:
-    rights = ("read", "write", "administer")
+    rights = ("read", "write", "reply", "administer")
     key = await make_key(service, rights=rights)
     with service.client(key) as http:
         user = await anyio.to_thread.run_sync(plant, http, 5)  # of those that forge fences

@@ -20,7 +20,7 @@ from theanine.server import ServerOptions
 from theanine.types import History, Transcript, Utterance
 
 AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
-RIGHTS = ("read", "write", "administer")
+RIGHTS = ("read", "write", "reply", "administer")
 
 
 @pytest.fixture(params=["store", "service"])

@@ -45,7 +45,7 @@ class Service:
         self,
         *,
         tenant: str = "default",
-        rights: Sequence[str] = ("read", "write"),
+        rights: Sequence[str] = ("read", "write", "reply"),
         **bounds: Any,
     ) -> str:
         """Return the token of a new key."""
@@ -102,7 +102,7 @@ def running(
 
 @contextmanager
 def open_client(
-    way: str, location: str, rights: Sequence[str] = ("read", "write")
+    way: str, location: str, rights: Sequence[str] = ("read", "write", "reply")
 ) -> Generator[theanine.Client]:
     """Open a store in this process ("store") or through a service with a key ("service")."""
     if way == "store":

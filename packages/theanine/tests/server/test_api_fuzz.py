@@ -37,7 +37,7 @@ def options(options: ServerOptions) -> Iterator[ServerOptions]:
 
 def fill(service: Service) -> None:
     """Store two threads of a user, remembered, and an operation."""
-    with service.client(rights=["read", "write", "administer"]) as http:
+    with service.client(rights=["read", "write", "reply", "administer"]) as http:
         for thread in ("t1", "t2"):
             path = f"/v1/users/ana/threads/{thread}"
             http.post(f"{path}/hear", json={"content": "I live in Lisbon.", "id": "m1"})
@@ -75,7 +75,7 @@ def try_out(service: Service, token: str, folder: Path, *arguments: str) -> None
 
 def test_every_answer_is_one_of_the_document(service: Service, tmp_path: Path) -> None:
     fill(service)
-    token = service.key(rights=["read", "write", "administer"])
+    token = service.key(rights=["read", "write", "reply", "administer"])
     more = ("--phases=coverage,fuzzing,stateful", f"--max-examples={SCALE}")
     try_out(service, token, tmp_path, *(("--phases=coverage",) if SCALE == 1 else more))
 

@@ -23,7 +23,7 @@ def test_a_link_signs_in_one_browser_once(options: ServerOptions) -> None:
     with running(replace(options, link=LINK)) as service, browser(service) as mine:
         assert mine.get("/v1/users").json()["code"] == "link_needed"
         signed_in = mine.post("/v1/session", json={"token": LINK})
-        assert signed_in.json()["rights"] == ["read", "write", "administer"]
+        assert signed_in.json()["rights"] == ["read", "write", "reply", "administer"]
         cookie = signed_in.headers["Set-Cookie"]
         assert "HttpOnly" in cookie and "SameSite=strict" in cookie and LINK not in cookie
         assert mine.get("/v1/users").status_code == 200

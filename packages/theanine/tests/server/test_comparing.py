@@ -14,7 +14,7 @@ from server.conftest import START_LIMIT, running
 from theanine.client import OpenOptions
 from theanine.server import ServerOptions
 
-ADMINISTER = ("read", "write", "administer")
+ADMINISTER = ("read", "write", "reply", "administer")
 SAID = ("I moved to Split in May.", "My sister Bura bakes bread.", "I sail to Split on Sundays.")
 COMPARISONS = "/v1/evaluation/comparisons"
 

@@ -17,7 +17,7 @@ from server.providers import Provider
 from theanine.client import OpenOptions
 from theanine.server import ServerOptions
 
-RIGHTS = ("read", "write", "administer")
+RIGHTS = ("read", "write", "reply", "administer")
 HEAR = "/v1/users/ana/threads/t/hear"
 RECALL = "/v1/users/ana/recall"
 JSON = {"Content-Type": "application/json"}
@@ -158,7 +158,6 @@ def test_a_parameter_of_one_value_comes_once(service: Service) -> None:
         (b'{"content": "a"', JSON),
         (b'{"content": "\xff"}', JSON),
         (b"[" * 10_000, JSON),
-        (b'{"content": "\\ud83d"}', JSON),
         (b"", JSON),
         (b'{"content": "a"}', {}),
         (b'{"content": "a"}', {"Content-Type": "text/plain"}),

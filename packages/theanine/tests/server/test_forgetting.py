@@ -15,7 +15,7 @@ from support.postgres import MISSING, database_url
 from theanine.client import OpenOptions
 from theanine.server import ServerOptions
 
-ADMINISTER = ("read", "write", "administer")
+ADMINISTER = ("read", "write", "reply", "administer")
 FORGETTING = "/v1/users/ana/forgetting"
 SAID = ("I moved to Split in May.", "My sister Bura bakes bread.", "I sail on Sundays.")
 

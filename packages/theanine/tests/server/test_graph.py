@@ -23,7 +23,7 @@ def say(http: httpx2.Client, day: int, text: str) -> None:
 
 
 def test_the_graph_has_every_memory_once_in_a_topic(service: Service) -> None:
-    with service.client(rights=["read", "write", "administer"]) as http:
+    with service.client(rights=["read", "write", "reply", "administer"]) as http:
         say(http, 0, "I'm terrified of ships since the storm off Cres.")
         say(http, 30, "I'm no longer afraid of ships; the ferry to Cres was calm.")
         say(http, 31, "My sister Bura bakes bread.")

@@ -36,7 +36,7 @@ from theanine.webhooks.guard import Guard
 
 READING = re.compile("/(recall|explain|preview)$")
 """Ends of the paths that change nothing although they have a body."""
-RIGHTS = ("read", "write", "administer")
+RIGHTS = ("read", "write", "reply", "administer")
 PATH = "/v1/users/ana/messages"
 TEA: dict[str, Any] = {"messages": [{"role": "user", "content": "I like tea."}]}
 COFFEE: dict[str, Any] = {"messages": [{"role": "user", "content": "I like coffee."}]}

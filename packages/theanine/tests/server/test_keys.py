@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import ExitStack
+from dataclasses import replace
 from datetime import timedelta
 from http.client import HTTPConnection
 from pathlib import Path
@@ -9,8 +12,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from server.conftest import Service
+from server.conftest import START_LIMIT, Service, running
 from theanine.clock import system_clock
+from theanine.server import ServerOptions
+from theanine.server.keys import KNOWN_FOR, KNOWN_WITHOUT_STORE, KeyCache
+from theanine.store.sql.api_keys import ApiKey
 
 
 def test_a_request_needs_a_valid_key(service: Service) -> None:
@@ -162,3 +168,66 @@ def test_without_keys_only_this_machine_may_ask(dev_service: Service) -> None:
         assert http.get("/v1/users", headers={"Host": "memory.example"}).status_code == 401
         origin = {"Origin": "https://evil.example"}
         assert http.get("/v1/users", headers=origin).status_code == 401
+
+
+def test_revoking_a_key_revokes_what_it_made(service: Service) -> None:
+    root = service.client(rights=["read", "administer"])
+    with root, service.client(rights=["read"]) as other:
+        made: list[str] = []
+        makers, tokens = [root], list[str]()
+        with ExitStack() as opened:
+            for rights in (["administer", "read"], ["administer", "read"], ["read"]):
+                new = makers[-1].post("/v1/keys", json={"name": "x", "rights": rights}).json()
+                made.append(new["key"]["id"])
+                tokens.append(new["token"])
+                makers.append(opened.enter_context(service.client(new["token"])))
+            keys = {each["id"]: each for each in root.get("/v1/keys").json()}
+            own = root.get("/v1/whoami").json()["key"]
+            assert [keys[each]["maker"] for each in made] == [own, *made[:-1]]
+            assert root.delete(f"/v1/keys/{made[0]}").json()["revoked_at"]
+            revoked = {each["id"] for each in root.get("/v1/keys").json() if each["revoked_at"]}
+            assert revoked == {*made}
+        assert other.get("/v1/whoami").status_code == 200
+    for token in tokens:  # read before: within five seconds
+        with service.client(token) as http:
+            deadline = time.monotonic() + START_LIMIT
+            while http.get("/v1/whoami").status_code == 200:
+                assert time.monotonic() < deadline
+
+
+def test_a_cached_key_ends_however_the_clock_is_set() -> None:
+    seconds = 100.0
+    cache = KeyCache(lambda: seconds)
+    key = ApiKey(id="a", name="x", created_at=system_clock())
+    cache.put("token", key)
+    assert cache.get("token") == key
+    seconds += KNOWN_FOR
+    assert cache.get("token") is None
+    assert cache.get_without_store("token") == key
+    cache.postpone("token")
+    assert cache.get("token") == key
+    seconds += KNOWN_WITHOUT_STORE
+    assert cache.get_without_store("token") is None
+
+
+@pytest.mark.parametrize("rights", [["read"], ["write"], ["read", "write"], ["administer"]])
+def test_a_reply_at_the_operators_cost_needs_its_right(service: Service, rights: list[str]) -> None:
+    with service.client(rights=rights) as http:
+        for path in ("/v1/users/ana/reply", "/v1/users/ana/threads/t/reply"):
+            answer = http.post(path, json={"dialogue": "Hello?"} if "threads" not in path else {})
+            assert answer.status_code == 403
+            assert "right to" in answer.json()["detail"]
+
+
+def test_a_tenant_has_its_number_of_replies_a_day(options: ServerOptions) -> None:
+    path, asked = "/v1/users/ana/reply", {"dialogue": "Hello?"}
+    with (
+        running(replace(options, max_replies=2)) as service,
+        service.client(tenant="a") as http,
+        service.client(tenant="b") as other,
+    ):
+        assert [http.post(path, json=asked).status_code for _ in range(3)] == [200, 200, 429]
+        answer = http.post(path, json=asked)
+        assert answer.json()["code"] == "budget_exceeded"
+        assert 0 < int(answer.headers["Retry-After"]) <= 24 * 60 * 60
+        assert other.post(path, json=asked).status_code == 200

@@ -28,7 +28,7 @@ def test_a_large_body_is_refused(options: ServerOptions) -> None:
         assert http.get("/v1/users/ana/turns").json()["items"] == []
 
 
-ALL = ("read", "write", "administer")
+ALL = ("read", "write", "reply", "administer")
 PATHS = {
     "/v1/users/ana/recall": "application/json",
     "/v1/users/ana/import": "application/octet-stream",

@@ -31,7 +31,7 @@ from theanine.testing.scripted import ScriptedModel
 
 USER, WORD, REPLY = "anastasia", "cormorant-4417", "kingfisher-8812"
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
-RIGHTS = ("read", "write", "administer")
+RIGHTS = ("read", "write", "reply", "administer")
 
 
 @cache

@@ -22,7 +22,7 @@ from theanine.server import ServerOptions, operation_runner, operations
 from theanine.store.sql import schema as t
 from theanine.testing import ScriptedModel
 
-ADMINISTER = ("read", "write", "administer")
+ADMINISTER = ("read", "write", "reply", "administer")
 
 
 @pytest.fixture

@@ -267,6 +267,26 @@ def test_keys_of_the_service_never_reach_the_provider(
     assert token not in str(provider.headers)
 
 
+def test_the_operators_key_is_lent_to_those_who_may_have_replies(
+    options: ServerOptions, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = request("openai", user(QUESTION))
+    monkeypatch.setitem(os.environ, "OPENAI_API_KEY", "sk-of-the-service")
+    monkeypatch.setitem(os.environ, "ANTHROPIC_API_KEY", "ak-of-the-service")
+    with running(replace(options, max_replies=2)) as service:
+        with service.client(rights=["read", "write"]) as http:
+            for path in PATHS.values():
+                assert http.post(path, json=body).status_code == 403
+            assert http.get("/v1/models").status_code == 403
+            assert not provider.headers
+            own = {"Theanine-Key": http.headers["Authorization"].split()[1]}
+            own["Authorization"] = "Bearer sk-mine"
+            assert http.post(PATHS["openai"], json=body, headers=own).status_code == 200
+        with service.client() as http:
+            answers = [http.post(path, json=body).status_code for path in PATHS.values()]
+            assert answers == [200, 200, 429]
+
+
 @pytest.mark.parametrize(
     "headers",
     [

@@ -25,7 +25,7 @@ from theanine.fences import REMEMBERED_HEADING
 from theanine.server import ServerOptions
 from theanine.testing import ScriptedServer
 
-RIGHTS = ("read", "write", "administer")
+RIGHTS = ("read", "write", "reply", "administer")
 SYSTEM = "You are a baker. Be kind."
 PATHS = {
     "openai": ("/v1/chat/completions", "messages"),

@@ -17,7 +17,7 @@ from server.conftest import Service, running
 from theanine.client import OpenOptions
 from theanine.server import ServerOptions
 
-ADMINISTER = ("read", "write", "administer")
+ADMINISTER = ("read", "write", "reply", "administer")
 CHAT: list[dict[str, Any]] = [
     {
         "title": "Trip",

@@ -67,7 +67,7 @@ def http(service: Service) -> Iterator[httpx2.Client]:
         client.user("ana").add("I like tea.")
         client.user("cy", tenant="other").add("I like rum.")
     anyio.run(fill, service.location)
-    with service.client(rights=["read", "write", "administer"]) as connected:
+    with service.client(rights=["read", "write", "reply", "administer"]) as connected:
         yield connected
 
 

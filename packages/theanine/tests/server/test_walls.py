@@ -22,7 +22,7 @@ from theanine.server import ServerOptions
 from theanine.webhooks.guard import Guard
 
 SECRET = "cormorant-4417"
-RIGHTS = ("read", "write", "administer")
+RIGHTS = ("read", "write", "reply", "administer")
 INJECTED = (
     "anastasia' OR '1'='1",
     'anastasia"; DROP TABLE turn; --',

@@ -33,7 +33,7 @@ from theanine.store.sql.holders import time_after
 from theanine.store.sql.webhooks import MAX_WEBHOOKS, WEBHOOK_KINDS, Webhook, create_webhook
 from theanine.webhooks.guard import Guard
 
-RIGHTS = ("read", "write", "administer")
+RIGHTS = ("read", "write", "reply", "administer")
 LOOPBACK = "127.0.0.0/8"
 
 

@@ -113,6 +113,15 @@ def serve(
         ),
     ] = 10.0,
     processes: Annotated[int, typer.Option(min=1, max=64, help="Number of processes.")] = 1,
+    max_replies: Annotated[
+        int | None,
+        typer.Option(
+            envvar="THEANINE_MAX_REPLIES",
+            min=0,
+            help="Replies a day that one tenant may have at your cost: by the service's model, or "
+            "through the proxy by your provider's key.",
+        ),
+    ] = None,
     drain: Annotated[
         float,
         typer.Option(
@@ -166,6 +175,7 @@ def serve(
         openai_url=openai_url,
         anthropic_url=anthropic_url,
         drain=drain,
+        max_replies=max_replies,
         audit=timedelta(days=audit_days) if audit_days else None,
         webhook_allow=webhook_allow or (),
         metrics_port=metrics_port,
@@ -325,7 +335,8 @@ def create(
 ) -> None:
     """Create a key and print it; it can't be shown again.
 
-    Without --right it may read and write.
+    Without --right it may read and write. A key with the right reply has the service's model
+    reply, at the operator's cost.
 
     \b
     theanine keys create --name app
@@ -392,15 +403,16 @@ def revoke(
     key: Annotated[str, typer.Argument(metavar="ID", help="Id of the key, from `keys list`.")],
     store: StoreOption = "",
 ) -> None:
-    """Revoke a key; a running service refuses it within five seconds.
+    """Revoke a key and those that it made; a running service refuses them within five seconds.
 
     \b
     theanine keys revoke 3f9a1c0d2b4e6f88
     """
-    revoked = run_in_store(
+    revoked: list[ApiKey] = run_in_store(
         store or default_store(), partial(revoke_key, key=key, at=system_clock())
     )
-    print(visible(f"key {revoked.id} ({revoked.name}) is revoked"))
+    for each in revoked:
+        print(visible(f"key {each.id} ({each.name}) is revoked"))
 
 
 def run_in_store(location: str, work: Work[[], Any], *, create: bool = False) -> Any:

@@ -239,7 +239,7 @@ def _dump(body: object) -> bytes:
         # As escapes, which the service reads: UTF-8 has no half of a character.
         value = _JSON.dump_python(body, mode="json", fallback=_as_object)
         return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
-    except (PydanticSerializationError, ValueError) as error:
+    except (PydanticSerializationError, TypeError, ValueError) as error:
         raise errors.BadInput(f"it can't be sent: {error}") from None
 
 

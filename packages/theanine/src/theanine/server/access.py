@@ -7,7 +7,6 @@ found, as if it did not exist.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from ipaddress import ip_address
 from typing import Annotated
 from urllib.parse import unquote
@@ -94,7 +93,7 @@ async def authenticate(
 async def find_principal(state: ServerState, token: str) -> Principal:
     """Return the principal of a token. Answers 401 unless its key is valid."""
     now = state.clock()
-    key = await _find_key(state, token, now) if is_own_key(token) else None
+    key = await _find_key(state, token) if is_own_key(token) else None
     if key is None or not key.is_valid(now):
         raise _unauthorized("the key is unknown, expired or revoked")
     return Principal(
@@ -123,12 +122,12 @@ def _admit(request: Request, principal: Principal) -> Principal:
     return principal
 
 
-async def _find_key(state: ServerState, token: str, now: datetime) -> ApiKey | None:
+async def _find_key(state: ServerState, token: str) -> ApiKey | None:
     """Return the key of a token, from the store at most every few seconds."""
-    if key := state.keys.get(token, now):
+    if key := state.keys.get(token):
         return key
     # If the store is down, the proxy goes on with what was known, and must not wait for it.
-    known = state.keys.get_without_store(token, now)
+    known = state.keys.get_without_store(token)
     try:
         deadline = KEY_DEADLINE if known is None else KNOWN_KEY_DEADLINE
         key = await within(deadline, state.store.read(find_key, token))
@@ -137,10 +136,10 @@ async def _find_key(state: ServerState, token: str, now: datetime) -> ApiKey | N
             raise Refused(
                 503, "store_unavailable", "the key can't be read; try again", RETRY_LATER
             ) from error
-        state.keys.postpone(token, now)
+        state.keys.postpone(token)
         return known
     if key is not None:
-        state.keys.put(token, key, now)
+        state.keys.put(token, key)
     return key
 
 
@@ -152,7 +151,7 @@ async def is_still_valid(request: Request) -> bool:
         return True
     now = state.clock()
     try:
-        key = await _find_key(state, token, now)
+        key = await _find_key(state, token)
     except Refused:  # the store is down
         return True
     return key is not None and key.is_valid(now)
@@ -174,6 +173,7 @@ def require(right: Right) -> Callable[..., Awaitable[Principal]]:
 
 Reader = Annotated[Principal, Depends(require("read"))]
 Writer = Annotated[Principal, Depends(require("write"))]
+Replier = Annotated[Principal, Depends(require("reply"))]
 Administrator = Annotated[Principal, Depends(require("administer"))]
 
 UserName = Annotated[

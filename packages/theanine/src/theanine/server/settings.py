@@ -41,6 +41,8 @@ class ServerOptions:
         only_mcp: whether to leave out all routes but those of MCP, health and readiness.
         audit: how long entries of the audit log are kept; None for no audit log.
         webhook_guard: decides to which addresses webhooks may lead.
+        max_replies: replies a day (UTC) that the service's own models or keys of providers may give
+            to one tenant; None for any number.
         drain: seconds that the process goes on taking requests after SIGTERM, not ready any more.
         grace: seconds that remembering in the background gets to end when the service stops; what
             is left, another process or the next one goes on with.
@@ -69,5 +71,6 @@ class ServerOptions:
     only_mcp: bool = False
     audit: timedelta | None = timedelta(days=30)
     webhook_guard: Guard = field(default_factory=Guard)
+    max_replies: int | None = None
     drain: float = 0.0
     grace: float = 10.0

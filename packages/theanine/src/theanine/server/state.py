@@ -22,6 +22,7 @@ from theanine.server.operation_runner import OperationRunner
 from theanine.server.proxy.memory import ProxyMemory
 from theanine.server.proxy.upstream import Upstream
 from theanine.server.settings import ServerOptions
+from theanine.server.spending import Spending
 from theanine.store.sql.audit import Pseudonyms
 from theanine.store.sql.store import SqlStore
 from theanine.webhooks.deliverer import Deliverer
@@ -55,6 +56,7 @@ class ServerState:
         self.claims = Claims(store, redaction(options.client.redact))
         self.operations = OperationRunner(options.client, client, store, self.clock)
         self.deliverer = Deliverer(store, options.webhook_guard)
+        self.spending = Spending(store, options.max_replies, self.clock)
         self.upstream = Upstream(options.openai_url, options.anthropic_url)
         self.proxy_memory = ProxyMemory(store, self.clock, options.memory_deadline)
         self.pseudonyms = pseudonyms

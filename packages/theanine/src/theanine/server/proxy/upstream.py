@@ -37,31 +37,40 @@ class Upstream:
         limits = httpx2.Limits(max_connections=1_000)
         self.http = httpx2.AsyncClient(timeout=TIMEOUT, limits=limits, cookies=no_cookies)
 
+    def lends_key(self, request: Request, dialect: str) -> bool:
+        """Whether a request, which has no key of a provider, is sent with the operator's."""
+        return _lent_key(_kept_headers(request), dialect) is not None
+
     def request(self, request: Request, dialect: str, path: str, content: bytes) -> httpx2.Request:
         """Return a client's request in the form that is sent to the provider."""
-        kept_here = HOP_BY_HOP | set(_WORD.findall(request.headers.get("connection", "").lower()))
-        headers = [
-            (name, value)
-            for name, value in request.headers.items()
-            if name not in kept_here and not name.startswith("theanine-")
-        ]
+        kept = _kept_headers(request)
+        lent = _lent_key(kept, dialect)
+        headers = [*kept, *([lent] if lent else []), ("accept-encoding", "identity")]
         url = self._urls.get(dialect, self._default) + path
         query = f"?{request.url.query}" if request.url.query else ""
         return self.http.build_request(
-            request.method, url + query, headers=_with_key(headers, dialect), content=content
+            request.method, url + query, headers=headers, content=content
         )
 
 
-def _with_key(headers: Sequence[tuple[str, str]], dialect: str) -> list[tuple[str, str]]:
-    """Replace a key of the service, in any header, by the provider's key from the environment."""
-    kept = [
+def _kept_headers(request: Request) -> list[tuple[str, str]]:
+    """Return the headers that are forwarded: none of one connection, none with a service's key."""
+    kept_here = HOP_BY_HOP | set(_WORD.findall(request.headers.get("connection", "").lower()))
+    return [
         (name, value)
-        for name, value in headers
-        if not any(is_own_key(word) for word in _WORD.findall(value))
+        for name, value in request.headers.items()
+        if name not in kept_here
+        and not name.startswith("theanine-")
+        and not any(is_own_key(word) for word in _WORD.findall(value))
     ]
-    if len(kept) < len(headers) or not any(n in ("authorization", "x-api-key") for n, _ in kept):
-        if dialect == "anthropic" and (key := os.environ.get("ANTHROPIC_API_KEY")):
-            kept.append(("x-api-key", key))
-        elif dialect != "anthropic" and (key := os.environ.get("OPENAI_API_KEY")):
-            kept.append(("authorization", f"Bearer {key}"))
-    return [*kept, ("accept-encoding", "identity")]
+
+
+def _lent_key(kept: Sequence[tuple[str, str]], dialect: str) -> tuple[str, str] | None:
+    """Return the header with the key from the environment, for a request without one."""
+    if any(name in ("authorization", "x-api-key") for name, _ in kept):
+        return None
+    if dialect == "anthropic":
+        key = os.environ.get("ANTHROPIC_API_KEY")
+        return ("x-api-key", key) if key else None
+    key = os.environ.get("OPENAI_API_KEY")
+    return ("authorization", f"Bearer {key}") if key else None

@@ -68,6 +68,7 @@ async def create(
         rights=rights,
         rate=rate,
         expires_at=expires_at,
+        maker=maker.id if maker else None,
     )
     return CreatedKey(key=key, token=token)
 
@@ -80,12 +81,13 @@ async def list_keys(state: State, principal: Administrator) -> list[ApiKey]:
 
 @router.delete("/{key}", responses=write_responses(404), dependencies=[ONCE])
 async def revoke(state: State, principal: Administrator, key: Annotated[str, Path()]) -> ApiKey:
-    """Revoke a key; all processes refuse it within five seconds."""
+    """Revoke a key and those that it made; all processes refuse them within five seconds."""
     if key not in [visible.id for visible in await _load_visible(state, principal)]:
         raise NotFound(f"there is no key {key}")
-    return await state.store.write_concurrently(
+    revoked, *_ = await state.store.write_concurrently(
         True, revoke_key, key, state.clock(), principal.tenant
     )
+    return revoked
 
 
 async def _load_own(state: ServerState, principal: Principal) -> ApiKey | None:

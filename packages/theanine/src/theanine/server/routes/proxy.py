@@ -67,6 +67,8 @@ async def create_message(request: Request, state: State, principal: Caller) -> R
 async def models(request: Request, state: State, principal: Caller) -> Response:
     """The provider's models; Anthropic's for requests that have `anthropic-version`."""
     dialect = "anthropic" if "anthropic-version" in request.headers else "openai"
+    if state.upstream.lends_key(request, dialect):
+        principal.require("reply")
     upstream = state.upstream.request(request, dialect, "/models", b"")
     answer = await _send(state, upstream)
     content = await answer.aread()
@@ -76,6 +78,9 @@ async def models(request: Request, state: State, principal: Caller) -> Response:
 async def _forward(
     request: Request, state: ServerState, principal: Principal, dialect: Dialect
 ) -> Response:
+    if state.upstream.lends_key(request, dialect.name):
+        principal.require("reply")
+        await state.spending.take(principal.tenant)
     content = await request.body()
     body = _read_body(content)
     exchange = await _begin(request, state, principal, dialect, body)

@@ -16,7 +16,7 @@ from theanine.client.session import WINDOW
 from theanine.errors import TheanineError
 from theanine.llm.base import ToolCall
 from theanine.methods.base import Reply
-from theanine.server.access import Writable
+from theanine.server.access import Replier, Writable
 from theanine.server.bodies import JsonBody, JsonRoute
 from theanine.server.parameters import Time
 from theanine.server.problems import find_problem, write_responses
@@ -94,11 +94,14 @@ class Replied(BaseModel):
     response_model=Replied,
     responses={200: {"content": {"text/event-stream": {}}}, **write_responses(502)},
 )
-async def reply(state: State, session: Thread, asked: JsonBody[ThreadReply]) -> Replied | Response:
+async def reply(
+    state: State, principal: Replier, session: Thread, asked: JsonBody[ThreadReply]
+) -> Replied | Response:
     """Recall, let the model write the next turn of a thread, and log it.
 
     A stream has events `{"piece": "…"}` and at last `{"reply": …}` or `{"problem": …}`.
     """
+    await state.spending.take(principal.tenant)
     session.window = asked.window
     if asked.stream:
         stream = session.reply(stream=True, at=asked.at, **asked.reply_arguments(state))
@@ -108,9 +111,10 @@ async def reply(state: State, session: Thread, asked: JsonBody[ThreadReply]) -> 
 
 @router.post("/reply", responses=write_responses(502))
 async def reply_to_dialogue(
-    state: State, memory: Writable, asked: JsonBody[DialogueReply]
+    state: State, principal: Replier, memory: Writable, asked: JsonBody[DialogueReply]
 ) -> Replied:
     """Recall and let the model write the next turn of a dialogue; nothing is logged."""
+    await state.spending.take(principal.tenant)
     found = await memory.reply(asked.given, speaker=asked.speaker, **asked.reply_arguments(state))
     return Replied.of(found)
 

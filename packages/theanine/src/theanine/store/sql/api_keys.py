@@ -19,9 +19,9 @@ from theanine.store.sql.claims import note_change
 from theanine.store.sql.rows import insert_rows
 from theanine.store.validate import check_name
 
-Right = Literal["read", "write", "administer"]
-"""What a key allows: to read and recall; to log, correct and forget; to manage keys, retention and
-operations of its tenant."""
+Right = Literal["read", "write", "reply", "administer"]
+"""What a key allows: to read and recall; to log, correct and forget; to have the service's own
+model reply, at the operator's cost; to manage keys, retention and operations of its tenant."""
 RIGHTS: tuple[Right, ...] = get_args(Right)
 PREFIX = "theanine"
 """How every key begins, so that scanners of secrets find it."""
@@ -42,6 +42,7 @@ class ApiKey:
         created_at: when it was made, aware.
         expires_at: when it expires, aware; None for never.
         revoked_at: when it was revoked, aware; None if it wasn't.
+        maker: id of the key that made it; None if the operator did.
     """
 
     id: str
@@ -54,6 +55,7 @@ class ApiKey:
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    maker: str | None = None
 
     def is_valid(self, now: datetime) -> bool:
         """Whether the key is neither revoked nor expired."""
@@ -71,6 +73,7 @@ def create_key(
     rights: Collection[str] = ("read", "write"),
     rate: int | None = None,
     expires_at: datetime | None = None,
+    maker: str | None = None,
 ) -> tuple[ApiKey, str]:
     """Store a new key and return it with its token, which can't be read again.
 
@@ -95,6 +98,7 @@ def create_key(
         rate=rate,
         created_at=at,
         expires_at=expires_at,
+        maker=maker,
     )
     secret = token_urlsafe(32)
     row = {
@@ -108,6 +112,7 @@ def create_key(
         "rate": rate,
         "created_at": micros(at),
         "expires_at": None if expires_at is None else micros(expires_at),
+        "maker": maker,
     }
     note_change(db)
     insert_rows(db, t.api_key, [row])
@@ -135,16 +140,27 @@ def load_keys(db: sa.Connection, tenant: str | None = None) -> list[ApiKey]:
     return [_key_from_row(row) for row in db.execute(query)]
 
 
-def revoke_key(db: sa.Connection, key: str, at: datetime, tenant: str | None = None) -> ApiKey:
-    """Revoke a key by its id; a second time changes nothing. Raises NotFound."""
-    found = next((each for each in load_keys(db, tenant) if each.id == key), None)
-    if found is None:
+def revoke_key(
+    db: sa.Connection, key: str, at: datetime, tenant: str | None = None
+) -> list[ApiKey]:
+    """Revoke a key by its id, and all that it made, and those that they made.
+
+    Returns the key and those of the others that were valid until now; a second time changes
+    nothing. Raises NotFound.
+    """
+    keys = {each.id: each for each in load_keys(db, tenant)}
+    if key not in keys:
         raise NotFound(f"there is no key {key}")
-    if found.revoked_at is None:
+    made = [key]
+    for maker in made:  # which grows
+        made += [each.id for each in keys.values() if each.maker == maker]
+    valid = [each for each in made if keys[each].revoked_at is None]
+    if valid:
         note_change(db)
-        changed = t.api_key.update().where(t.api_key.c.id == key)
+        changed = t.api_key.update().where(t.api_key.c.id.in_(valid))
         db.execute(changed.values(revoked_at=micros(at)))
-    return next(each for each in load_keys(db, tenant) if each.id == key)
+    revoked = {each.id: each for each in load_keys(db, tenant)}
+    return [revoked[key], *(revoked[each] for each in valid if each != key)]
 
 
 def _hash(secret: str) -> str:
@@ -164,4 +180,5 @@ def _key_from_row(row: sa.Row[Any]) -> ApiKey:
         created_at=moment(row.created_at),
         expires_at=None if row.expires_at is None else moment(row.expires_at),
         revoked_at=None if row.revoked_at is None else moment(row.revoked_at),
+        maker=row.maker,
     )

@@ -296,6 +296,7 @@ api_key = _table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("expires_at", sa.BigInteger),
     sa.Column("revoked_at", sa.BigInteger),
+    sa.Column("maker", _TEXT),  # the key that made it
 )
 
 operation = _table(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -456,7 +456,15 @@ class SqlStore(SqlDatabase):
     switch_embedder = changing(vector_rows.switch_embedder)
     settings = reading(user_settings.load_settings)
     set_time_zone = changing(user_settings.set_time_zone)
-    set_retention = changing(user_settings.set_retention)
+    _set_retention = changing(user_settings.set_retention)
+
+    async def set_retention(self, owner: Scope | str | None, retention: timedelta | None) -> None:
+        if isinstance(owner, str):  # no other tenant's business
+            set_retention = user_settings.set_tenant_retention
+            await self.write_concurrently(True, set_retention, owner, retention)
+        else:
+            await self._set_retention(owner, retention)
+
     retentions = reading(user_settings.load_retentions)
 
     export_versions = reading(export_rows.load_export_versions)

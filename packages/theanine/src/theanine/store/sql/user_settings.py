@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from theanine.clock import load_zone
 from theanine.errors import SettingsError
 from theanine.store.sql import schema as t
-from theanine.store.sql.rows import insert_rows
+from theanine.store.sql.claims import note_change
 from theanine.store.sql.scopes import (
     ensure_scope,
     find_scope,
@@ -17,6 +17,7 @@ from theanine.store.sql.scopes import (
     load_with_scopes,
     update_state,
 )
+from theanine.store.sql.versions import count_store_change, save_setting
 from theanine.store.validate import check_name, check_scope
 from theanine.store.values import UserSettings
 from theanine.types import Scope
@@ -66,9 +67,20 @@ def set_retention(
     if owner is not None:
         check_name(owner, "the tenant", "")
     name = _RETENTION if owner is None else f"{_OF_TENANT}{owner}"
-    db.execute(t.setting.delete().where(t.setting.c.name == name))
-    if seconds is not None:
-        insert_rows(db, t.setting, [{"name": name, "value": str(seconds)}])
+    if seconds is None:
+        db.execute(t.setting.delete().where(t.setting.c.name == name))
+    else:
+        save_setting(db, name, str(seconds))
+
+
+def set_tenant_retention(db: sa.Connection, tenant: str, retention: timedelta | None) -> None:
+    """Set or unset how long the turns of a tenant are kept, while others write.
+
+    It changes nothing of any scope, and is the same done twice.
+    """
+    note_change(db)
+    set_retention(db, tenant, retention)
+    count_store_change(db)
 
 
 def retention_seconds(retention: timedelta) -> int:

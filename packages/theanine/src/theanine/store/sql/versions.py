@@ -106,9 +106,7 @@ def load_setting(db: sa.Connection, name: str) -> str:
 def count_store_change(db: sa.Connection) -> int:
     """Count a change of the store's settings, and return the new revision."""
     ensure_store_id(db)
-    revision = load_store_revision(db) + 1
-    save_setting(db, _REVISION, str(revision))
-    return revision
+    return increment_setting(db, _REVISION)
 
 
 def ensure_store_id(db: sa.Connection) -> str:
@@ -140,6 +138,14 @@ def save_setting(db: sa.Connection, name: str, value: str) -> None:
     """Set one of the store's settings."""
     values = {"name": name, "value": value}
     db.execute(sa.text(_ADD_SETTING + "UPDATE SET value = excluded.value"), values)
+
+
+def increment_setting(db: sa.Connection, name: str) -> int:
+    """Add 1 to a setting that is a number, 0 at first, and return it; other writers may, too."""
+    increase = _ADD_SETTING + (
+        "UPDATE SET value = CAST(CAST(setting.value AS BIGINT) + 1 AS TEXT) RETURNING value"
+    )
+    return int(db.execute(sa.text(increase), {"name": name, "value": "1"}).scalar_one())
 
 
 # restoring

@@ -408,6 +408,7 @@ export default {
   "keys.rights": "Rechte",
   "right.read": "lesen",
   "right.write": "schreiben",
+  "right.reply": "Antworten erhalten",
   "right.administer": "verwalten",
   "keys.create": "Schlüssel erstellen",
   "keys.created": "Der neue Schlüssel",

@@ -408,6 +408,7 @@ export default {
   "keys.rights": "Rights",
   "right.read": "read",
   "right.write": "write",
+  "right.reply": "have replies",
   "right.administer": "administer",
   "keys.create": "Create the key",
   "keys.created": "The new key",

@@ -7,7 +7,7 @@ import { html, useId, useState } from "../core/html.js";
 import { reload, useResource } from "../core/resource.js";
 import { formatDate, t, wallTime } from "../core/texts.js";
 
-const RIGHTS = ["read", "write", "administer"];
+const RIGHTS = ["read", "write", "reply", "administer"];
 
 function NewKey({ onCreated }) {
   const id = useId();
@@ -31,7 +31,7 @@ function NewKey({ onCreated }) {
           type=${name === "expires" ? "date" : "text"} placeholder=${["user", "agent"].includes(name) ? t("keys.all") : undefined} />`)}
       <span class="field-label" id=${`${id}rights`}>${t("keys.rights")}</span>
       <span class="row checks" role="group" aria-labelledby=${`${id}rights`}>${RIGHTS.map((right) => html`
-        <label><input type="checkbox" name="rights" value=${right} defaultChecked=${right !== "administer"} /> ${t(`right.${right}`)}</label>`)}</span>
+        <label><input type="checkbox" name="rights" value=${right} defaultChecked=${right === "read" || right === "write"} /> ${t(`right.${right}`)}</label>`)}</span>
       <span></span><span><button class="primary">${t("keys.create")}</button></span>
     </form>`;
 }
