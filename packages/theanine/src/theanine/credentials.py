@@ -17,6 +17,7 @@ CREDENTIAL = re.compile(
     r"|\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])*[A-Za-z\d_-]{16,}"  # OpenAI, Anthropic, Stripe
     r"|\bgh[opusr]_\w{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{20,}"  # GitHub, GitLab
     r"|\b(?:AKIA|ASIA)[A-Z\d]{16}\b|\bAIza[\w-]{30,}|\bhf_\w{20,}"  # AWS, Google, Hugging Face
+    r"|\btheanine_[\da-f]{16}_[\w-]{30,}"  # our own
     r"|\bxox[abeoprs]-[\w-]{10,}|\bya29\.[\w-]{20,}"  # Slack, Google OAuth
     r"|\beyJ[\w-]{8,1000}+\.[\w-]{8,}+\.[\w-]{8,}",  # JSON web tokens
     re.DOTALL,

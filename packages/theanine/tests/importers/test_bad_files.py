@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 from datetime import datetime
 from io import BytesIO, StringIO, TextIOWrapper
@@ -244,3 +245,12 @@ def test_any_json_is_read_or_bad_input(tree: object, name: str) -> None:
     with suppress(BadInput):
         memories = FORMATS[name].memories
         read_histories(StringIO(text), format=name, keep_going=True, memories=memories)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_or_device_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises(BadInput, match="standard input"):
+            read_histories(path)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -13,6 +16,7 @@ import pytest
 from server.conftest import START_LIMIT, Service, running
 from support.postgres import MISSING, database_url
 from theanine.client import OpenOptions
+from theanine.clock import system_clock
 from theanine.server import ServerOptions
 
 ADMINISTER = ("read", "write", "reply", "administer")
@@ -187,3 +191,50 @@ def test_walls_stand_around_it(http: httpx2.Client, service: Service) -> None:
         own.post("/v1/users/bo/messages", json=bo)
         assert own.post(url.replace("ana", "bo") + "/undo").status_code == 404
         assert own.post(f"{url}/undo", params={"agent": "tutor"}).status_code == 404
+
+
+@pytest.mark.parametrize("user", ["ana.garcia@example.org", "Bartholomew Quist-Æbelø"])
+@pytest.mark.parametrize("way", ["request", "operation"])
+def test_nothing_names_a_user_who_was_forgotten(service: Service, user: str, way: str) -> None:
+    path = f"/v1/users/{quote(user)}"
+    token = service.key(user=user, rights=ADMINISTER)
+    with service.client(rights=ADMINISTER) as http, service.client(token) as own:
+        key = own.get("/v1/whoami").json()["key"]
+        repeated = {"Idempotency-Key": "once"}
+        said = {"messages": [{"role": "user", "content": SAID[0]}]}
+        assert http.post(f"{path}/messages", json=said, headers=repeated).status_code == 201
+        for kind in ("remember", "rebuild"):
+            work = {"kind": kind, "user": user}
+            wait_for(http, http.post("/v1/operations", json=work).json()["id"])
+        if way == "request":
+            receipt = http.delete(path, headers={"Idempotency-Key": "forget"}).json()
+        else:
+            asked = {"everything": True, "pause": 0}
+            begun = own.post(f"{path}/forgetting", json=asked).json()["id"]
+            ended = wait_for(own, begun)
+            assert ended["user"] != user
+            assert http.post(f"{path}/forgetting/{begun}/undo", json={}).status_code == 409
+            receipt = ended["result"]["receipts"][0]
+        # The name of the valid key stays, and the receipt says so; that of a revoked one doesn't.
+        assert (receipt["verified"], key in receipt["remaining"]) == (False, True), receipt
+        assert http.delete(f"/v1/keys/{key}").status_code == 200
+        assert http.post(f"{path}/messages", json=said).status_code == 201
+        receipt = http.delete(path).json()
+        assert (receipt["verified"], receipt["remaining"]) == (True, ""), receipt
+        assert all(each["user"] != user for each in http.get("/v1/operations").json()["items"])
+    for name in (user, quote(user)):
+        for file in Path(service.location).parent.rglob("*"):
+            assert not file.is_file() or name.encode() not in file.read_bytes(), file
+
+
+def test_operations_are_deleted_some_time_after_they_ended(options: ServerOptions) -> None:
+    later = timedelta(0)
+    client = replace(options.client, clock=lambda: system_clock() + later)
+    options = replace(options, client=client)
+    with running(options) as service, service.client(rights=ADMINISTER) as http:
+        work = wait_for(http, http.post("/v1/operations", json={"kind": "expire"}).json()["id"])
+    later = timedelta(days=31)
+    with running(options) as service, service.client(rights=ADMINISTER) as http:
+        deadline = time.monotonic() + START_LIMIT
+        while http.get(f"/v1/operations/{work['id']}").status_code == 200:
+            assert time.monotonic() < deadline

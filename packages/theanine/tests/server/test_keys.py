@@ -166,6 +166,11 @@ def test_without_keys_only_this_machine_may_ask(dev_service: Service) -> None:
     with dev_service.client("") as http:
         assert http.get("/v1/users").status_code == 200
         assert http.get("/v1/users", headers={"Host": "memory.example"}).status_code == 401
+        for site in ("cross-site", "same-site"):  # as of an image, which no-cors asks for
+            answer = http.get("/v1/users", headers={"Sec-Fetch-Site": site})
+            assert answer.status_code == 401
+        for site in ("none", "same-origin"):
+            assert http.get("/v1/users", headers={"Sec-Fetch-Site": site}).status_code == 200
         origin = {"Origin": "https://evil.example"}
         assert http.get("/v1/users", headers=origin).status_code == 401
 

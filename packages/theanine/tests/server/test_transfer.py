@@ -191,3 +191,27 @@ def _upload(http: httpx2.Client, path: str, file: Path) -> None:
 
 def said(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
+
+
+NAMES = [
+    "..",
+    ".",
+    "/",
+    "a/..",
+    "\\..\\..",
+    "é" * 300,
+    "x" * 255,
+    "x" * 251 + ".txt",
+    "a\nb",
+    " ",
+    "...",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_import_takes_any_name(service: Service, name: str) -> None:
+    with service.client(rights=ADMINISTER) as http:
+        said = b'{"role": "user", "content": "I like tea.", "at": "2024-05-01T09:00:00Z"}\n'
+        for path in ("/v1/users/ana/import", "/v1/users/ana/import/preview"):
+            answer = http.post(path, params={"name": name}, content=said)
+            assert answer.status_code in (200, 422), answer.text

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import shutil
+import stat
 import tempfile
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
@@ -115,6 +116,18 @@ def decode(data: bytes, where: str, offset: int = 0) -> str:
         ) from None
 
 
+def require_file(path: Path) -> None:
+    """Raise BadInput for what is there but is no file: to read it could take for ever."""
+    with suppress(OSError):  # which reading it will report
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise BadInput(
+                "it is no file but a pipe or a device; pass its content as standard input: "
+                "`theanine import - < FILE`",
+                str(path),
+            )
+
+
 @contextmanager
 def opened(source: Path | TextIO) -> Generator[Source]:
     """Open a file or a text stream as a source. A stream is read to its end, but not closed.
@@ -126,6 +139,7 @@ def opened(source: Path | TextIO) -> Generator[Source]:
         with _copied(source) as stream:
             yield Source(stream, STANDARD_INPUT)
         return
+    require_file(source)
     try:
         stream = source.open("rb")
     except OSError as fault:

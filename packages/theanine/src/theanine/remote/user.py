@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar, Unpack, cast
 from urllib.parse import quote
@@ -265,7 +266,8 @@ class AsyncRemoteUser:
 
     async def forget_all(self) -> ForgetReport:
         """Erase the user, with everything that was said, made and set."""
-        return await self._call(ForgetReport, "DELETE", "")
+        report = await self._call(ForgetReport, "DELETE", "")
+        return replace(report, scope=self.scope)  # which the service no longer names
 
     # remembering
 

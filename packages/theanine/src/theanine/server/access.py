@@ -298,8 +298,11 @@ def _check_local(request: Request) -> None:
     host = (request.url.hostname or "").strip("[]")
     if not is_loopback(host) or (request.client and not is_loopback(request.client.host)):
         raise _unauthorized("without keys, only this machine may ask, by a loopback address")
+    # Pages of other sites are named by Origin or, in requests without CORS, by this header alone.
+    site = request.headers.get("sec-fetch-site", "none")
     origin = request.headers.get("origin")
-    if origin and origin != f"{request.url.scheme}://{request.url.netloc}":
+    own = f"{request.url.scheme}://{request.url.netloc}"
+    if site not in ("none", "same-origin") or (origin and origin != own):
         raise _unauthorized("without keys, pages of other sites may not ask")
 
 

@@ -51,6 +51,7 @@ class RequestContext:
         scope: the user whose memory was opened; None if there was none.
         erases: whether a tool of MCP erases something, which its path doesn't tell.
         audited: whether it is in the audit log.
+        client: address of the client, or of a reverse proxy before it.
     """
 
     id: str
@@ -61,6 +62,7 @@ class RequestContext:
     scope: Scope | None = None
     erases: bool = False
     audited: bool = False
+    client: str = ""
 
 
 current_request: ContextVar[RequestContext | None] = ContextVar("current_request", default=None)

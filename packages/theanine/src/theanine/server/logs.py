@@ -113,6 +113,8 @@ def _describe_request() -> dict[str, str]:
     fields = {"request_id": request.id}
     if principal := request.principal:
         fields |= {"key": principal.key, "tenant": principal.tenant}
+    else:  # who asks in vain
+        fields |= {"client": request.client}
     if request.scope:
         fields |= {"user": _pseudonym(request.scope), "agent": request.scope.agent}
     return fields

@@ -36,7 +36,9 @@ class ObserveMiddleware:
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         given = next((value for name, value in headers if name == REQUEST_ID), b"")
         request = RequestContext(
-            given.decode() if _VALID_ID.fullmatch(given) else token_hex(8), scope["method"]
+            given.decode() if _VALID_ID.fullmatch(given) else token_hex(8),
+            scope["method"],
+            client=(scope["client"] or ("",))[0],
         )
         status, started = 500, time.perf_counter()
 

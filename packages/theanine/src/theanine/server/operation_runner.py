@@ -7,6 +7,7 @@ nobody waits for another tenant's model.
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -23,9 +24,11 @@ from theanine.errors import DamagedData, TheanineError
 from theanine.remembering.remember import RememberReport
 from theanine.server.comparing import compare
 from theanine.server.operations import (
+    KEPT,
     HeldOperation,
     Operation,
     State,
+    delete_ended_operations,
     end_operation,
     extend_lease,
     release_operation,
@@ -45,6 +48,8 @@ SLOTS = 4
 """Maximum operations that a process runs at once, each of another tenant."""
 POLL = 2.0
 """Seconds between checks for new work and for cancellations."""
+CLEANING = 3_600.0
+"""Seconds after which operations are deleted that ended long ago."""
 _DETAILS: TypeAdapter[list[Any]] = TypeAdapter(list[RememberReport | ForgetReport])
 
 
@@ -72,6 +77,7 @@ class OperationRunner:
         self._options, self._client, self._store, self._clock = options, client, store, clock
         self._wake = anyio.Event()
         self._running = anyio.CancelScope()
+        self._cleaned = -CLEANING
 
     def wake(self) -> None:
         """Check for work and cancellations at once."""
@@ -103,6 +109,11 @@ class OperationRunner:
 
     async def _erase(self) -> bool:
         await self._store.erase_due()
+        if (now := time.monotonic()) - self._cleaned > CLEANING:
+            await self._store.write_concurrently(
+                False, delete_ended_operations, self._clock() - KEPT
+            )
+            self._cleaned = now
         return False
 
     async def _start(self, tasks: TaskGroup, slots: anyio.Semaphore) -> bool:

@@ -21,6 +21,7 @@ from theanine.errors import NotFound
 from theanine.server.paging import bad_cursor
 from theanine.server.problems import Refused
 from theanine.store.sql import schema as t
+from theanine.store.sql.audit import load_pseudonyms
 from theanine.store.sql.claims import note_change
 from theanine.store.sql.hiding import hide, preview_forgetting, show
 from theanine.store.sql.holders import DatabaseTime, time_after
@@ -38,6 +39,8 @@ RETRY_OPERATIONS = 10
 """Seconds of ``Retry-After`` when there are too many operations."""
 TRIES = 3
 """How often an operation is started, if its process dies each time, until it has failed."""
+KEPT = timedelta(days=30)
+"""How long an operation that has ended can be read."""
 LEASE = timedelta(seconds=30)
 """How long an operation belongs to a process that does not extend its lease."""
 
@@ -47,7 +50,8 @@ class Operation:
     """Long work and its state.
 
     Attributes:
-        user, agent: whose data it is about; None for all users of the tenant.
+        user, agent: whose data it is about; None for all users of the tenant. Of a user who was
+            forgotten since, a pseudonym.
         options: how a rebuild or a comparison is done, or the number of the memory or session to
             forget.
         tries: how often it was started.
@@ -129,19 +133,22 @@ def load_operation(
 
     Raises NotFound.
     """
-    query = _select(tenant, user, agent).where(t.operation.c.id == operation)
+    query = _select(db, tenant, user, agent).where(t.operation.c.id == operation)
     row = db.execute(query).one_or_none()
     if row is None:
         raise NotFound(f"there is no operation {operation}")
     return _from_row(row)
 
 
-def _select(tenant: str, user: str | None, agent: str | None) -> sa.Select[*tuple[Any, ...]]:
+def _select(
+    db: sa.Connection, tenant: str, user: str | None, agent: str | None
+) -> sa.Select[*tuple[Any, ...]]:
     """Select a tenant's operations, all or those of one user or agent."""
     o = t.operation.c
     query = sa.select(t.operation).where(o.tenant == tenant)
     if user is not None:
-        query = query.where(o.user == user)
+        # Of a user who was forgotten, the pseudonym.
+        query = query.where(o.user.in_([user, load_pseudonyms(db).get(tenant, user)]))
     return query if agent is None else query.where(o.agent == agent)
 
 
@@ -155,7 +162,7 @@ def list_operations(
 ) -> list[Operation]:
     """Return a tenant's operations, or those of one user or agent alone, the newest first."""
     o = t.operation.c
-    query = _select(tenant, user, agent)
+    query = _select(db, tenant, user, agent)
     if after is not None:
         try:
             last = load_operation(db, tenant, after, user, agent)
@@ -381,6 +388,11 @@ def end_operation(
     )
     if ended.rowcount:
         _announce_end(db, held.tenant, held.operation, state)
+
+
+def delete_ended_operations(db: sa.Connection, before: datetime) -> None:
+    """Delete operations that ended before a time."""
+    db.execute(t.operation.delete().where(t.operation.c.ended_at < micros(before)))
 
 
 def _announce_end(db: sa.Connection, tenant: str, operation: Operation, state: State) -> None:

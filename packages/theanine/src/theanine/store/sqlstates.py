@@ -24,9 +24,10 @@ _CONNECTING = {
 _INTERNAL = "XX000"
 # Citus' coordinator says this of a worker whose connection broke, where libpq has no SQLSTATE.
 _WORKER_LOST = re.compile(
-    r"server closed the connection|connection not open|no connection to the server|"
-    r"could not (send data to|receive data from) server|connection (error:|to the remote node)|"
-    r"failure on connection marked as essential"
+    r"\bconnection\b|\bremote (node|host|server)\b|\bworker node\b|\bserver terminated\b|"
+    r"could not (send|receive|connect|establish)|Connection (refused|reset|timed)|"
+    r"timeout expired|SSL SYSCALL",
+    re.IGNORECASE,
 )
 
 _ADVICE = {

@@ -294,7 +294,8 @@ class ForgetReport:
             turns that ``kept`` names. False, for example, while an export reads an earlier state,
             and on a server, whose files can't be read.
         verified: whether ``files_verified``, and no turn that ``kept`` names repeats erased text.
-        remaining: where a server may keep erased text for some time; empty for a file.
+        remaining: where a server may keep erased text for some time, and what goes on naming the
+            user, such as a valid key; empty for a file without that.
     """
 
     scope: Scope

@@ -63,7 +63,7 @@ class Guard:
             with anyio.fail_after(RESOLVING):
                 await self.resolve(parse_url(url))
         except TimeoutError:
-            raise ForbiddenAddress("the URL's host can't be resolved in time") from None
+            raise _forbidden() from None
 
     async def resolve(self, url: httpx2.URL) -> list[Address]:
         """Return the addresses of a URL's host. Raises ForbiddenAddress if one is internal."""
@@ -72,10 +72,7 @@ class Guard:
             if self._is_allowed(address):
                 continue
             if is_internal(address):
-                raise ForbiddenAddress(
-                    "the URL leads into an internal network, where webhooks are not sent; the "
-                    "service's --webhook-allow names networks that are meant"
-                )
+                raise _forbidden()
             if url.scheme != "https":
                 raise ForbiddenAddress("the URL must begin with https://")
         return addresses
@@ -91,8 +88,16 @@ async def _resolve(host: str) -> list[Address]:
     try:
         found = await anyio.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise ForbiddenAddress("the URL's host can't be resolved") from None
+        raise _forbidden() from None
     return list(dict.fromkeys(ip_address(entry[4][0]) for entry in found))
+
+
+def _forbidden() -> ForbiddenAddress:
+    """Return the one refusal of a host: which names an internal network has is not told."""
+    return ForbiddenAddress(
+        "the URL's host has no address, or one in an internal network, where webhooks are not "
+        "sent; the service's --webhook-allow names networks that are meant"
+    )
 
 
 def _read_literal(host: str) -> Address | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -55,7 +56,7 @@ LINES = "application/x-ndjson"
 _CHUNK = 1 << 20
 _NO_SPACE = (ENOSPC, EDQUOT, EFBIG)
 MAX_NAME = 200
-"""Characters of a file's name that are kept."""
+"""Bytes of a file's name that are kept."""
 
 
 class Imported(BaseModel):
@@ -118,15 +119,22 @@ def _reading(
 ) -> _Reading:
     if format is not None and format not in FORMATS:
         raise Refused(422, "bad_input", f"there is no format {format!r}; see docs/formats.md")
-    plain = PurePosixPath(name.replace("\\", "/").replace("\0", "")).name
     return _Reading(
-        name=plain[-MAX_NAME:] or "upload",
+        name=_file_name(name),
         format=format,
         speaker=speaker,
         zone=zone,
         history=history,
         keep_going=keep_going,
     )
+
+
+def _file_name(name: str) -> str:
+    """Return a name that a file of this machine can have: the end of the given one, if any."""
+    last = PurePosixPath(name.replace("\\", "/")).name
+    plain = re.sub(r"[\0-\x1f\x7f\ud800-\udfff]", "", last).encode()[-MAX_NAME:]
+    storable = plain.decode("utf-8", "ignore").strip()
+    return storable if storable.strip(".") else "upload"
 
 
 Reading = Annotated[_Reading, Depends(_reading)]

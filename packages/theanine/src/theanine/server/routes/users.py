@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -65,9 +66,14 @@ async def change_settings(memory: Repeatable, changed: JsonBody[ChangedSettings]
 
 
 @router.delete("/{user}", responses=write_responses(404))
-async def forget_user(memory: Writable) -> ForgetReport:
-    """Erase the user with everything that was said, made and set; return the receipt."""
-    return await memory.forget_all()
+async def forget_user(state: State, memory: Writable) -> ForgetReport:
+    """Erase the user with everything that was said, made and set; return the receipt.
+
+    It names the user by a pseudonym, so that an answer that is kept doesn't.
+    """
+    report = await memory.forget_all()
+    pseudonym = state.pseudonyms.get(report.scope.tenant, report.scope.user)
+    return replace(report, scope=replace(report.scope, user=pseudonym))
 
 
 def _shown(found: UserSettings) -> Settings:

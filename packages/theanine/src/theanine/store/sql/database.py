@@ -21,6 +21,7 @@ from sqlalchemy import exc
 
 from theanine.cancellation import finish
 from theanine.errors import DamagedData, NotFound, StoreError
+from theanine.store.forks import inside_database
 from theanine.store.processes import check_process
 from theanine.store.sql import upgrade
 from theanine.store.sql.changes import count_change
@@ -202,7 +203,8 @@ class SqlDatabase:
     def _run(self, work: Callable[[], T]) -> T:
         """Call a function, translating its errors."""
         try:
-            return work()
+            with inside_database():
+                return work()
         except (exc.DBAPIError, exc.TimeoutError, OSError) as error:
             raise self._translate_error(error) from error
         except json.JSONDecodeError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -14,8 +15,9 @@ from theanine.clock import micros
 from theanine.errors import BadInput, NotFound
 from theanine.store.residue_scan import Probes
 from theanine.store.sql import schema as t
+from theanine.store.sql.audit import load_pseudonyms
 from theanine.store.sql.erasure import Erasure
-from theanine.store.sql.rows import chunks, require_session
+from theanine.store.sql.rows import chunks, dumps, require_session
 from theanine.store.sql.scopes import find_scope
 from theanine.store.sql.tombstones import (
     add_memory_tombstones,
@@ -65,7 +67,39 @@ def forget(
     else:
         add_scope_tombstone(db, scope, scope_id)
         erasure.delete_everything()
+        remaining = _conceal_name(db, scope)
+        return replace(erasure.report(scope), remaining=remaining), erasure.probes
     return erasure.report(scope), erasure.probes
+
+
+def _conceal_name(db: sa.Connection, scope: Scope) -> str:
+    """Replace a forgotten user's name by its pseudonym in requests, operations and keys.
+
+    Returns where it stays: while something of the user is stored for another agent, everywhere.
+    """
+    name = (t.scope.c.tenant == scope.tenant, t.scope.c.user == scope.user)
+    if db.execute(sa.select(t.scope.c.id).where(*name).limit(1)).first():
+        return "where the memory of the user with another agent is"
+    pseudonym = load_pseudonyms(db).get(scope.tenant, scope.user)
+    valid = t.api_key.c.revoked_at.is_(None)
+    for table in (t.operation, t.idempotent_request, t.api_key):
+        named = (table.c.tenant == scope.tenant, table.c.user == scope.user)
+        ended = (~valid,) if table is t.api_key else ()
+        db.execute(table.update().where(*named, *ended).values(user=pseudonym))
+    result, in_receipts = t.operation.c.result, json.dumps(scope.user)
+    named = (t.operation.c.tenant == scope.tenant, result.contains(in_receipts, autoescape=True))
+    concealed = sa.func.replace(result, in_receipts, json.dumps(pseudonym))
+    db.execute(t.operation.update().where(*named).values(result=concealed))
+    message = t.webhook_delivery.c
+    sent = (message.tenant == scope.tenant, message.state != "waiting")
+    quoted = dumps(scope.user)
+    db.execute(
+        t.webhook_delivery.delete().where(*sent, message.payload.contains(quoted, autoescape=True))
+    )
+    k = t.api_key.c
+    of_user = (k.tenant == scope.tenant, k.user == scope.user, valid)
+    keys = db.execute(sa.select(k.id).where(*of_user).order_by(k.id)).scalars().all()
+    return f"in keys of the service that are the user's: revoke {', '.join(keys)}" if keys else ""
 
 
 def _find_thread(db: sa.Connection, scope_id: int, thread: str) -> Sequence[int]:

@@ -9,7 +9,7 @@ and only says that the files were not searched.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -137,12 +137,14 @@ def _end(
 
 
 def _save(db: sa.Connection, due: DueErasure, report: ForgetReport | None) -> None:
+    query = sa.select(_O.user).where(_O.id == due.id)  # a pseudonym, once the user is erased
+    user = db.execute(query).scalar() or ""
     result: dict[str, object] = {"receipts": []}
     if report is not None:
         result = {
             "turns": report.turns,
             "memories": report.memories,
-            "receipts": [asdict(report)],
+            "receipts": [asdict(replace(report, scope=replace(report.scope, user=user)))],
         }
     values = {"result": json.dumps(result), "done": 0 if report is None else 1}
     db.execute(t.operation.update().where(_is_held(due)).values(values))

@@ -417,7 +417,7 @@ class SqlStore(SqlDatabase):
             report,
             files_verified=clean,
             verified=clean and not report.kept_repeats,
-            remaining=self._remaining,
+            remaining="; ".join(filter(None, [self._remaining, report.remaining])),
         )
 
     def _erase(
@@ -426,8 +426,8 @@ class SqlStore(SqlDatabase):
         """Erase from the tables and tell webhooks; return the report and the scope's number."""
         scope_id = memory_rows.load_scope_version(db, scope).scope_id
         with announcing(db, scope):
+            erase_answers(db, scope)  # while they name the user
             erased = work(db)
-            erase_answers(db, scope)
             self._note_erasure(db, [scope_id])
         count_change(db, scope)
         return erased, scope_id
