@@ -76,6 +76,8 @@ class Filter:
             if not isinstance(cast("object", key), str) or not key:
                 raise SettingsError(f"where: a key must be a string with a character, not {key!r}")
             name = f"where[{key!r}]"
+            if "\0" in key:
+                raise SettingsError(f"{name}: the key has a NUL, which no metadata has")
             if isinstance(wanted, Mapping):
                 conditions += _comparisons(key, wanted, name)
             else:
@@ -130,6 +132,8 @@ def _values(wanted: object, name: str) -> tuple[Scalar, ...]:
 
 
 def _scalar(value: object, name: str) -> Scalar:
+    if isinstance(value, str) and "\0" in value:
+        raise SettingsError(f"{name} has a NUL, which no metadata has; leave it out")
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):

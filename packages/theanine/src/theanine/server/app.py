@@ -26,7 +26,7 @@ from theanine.server.logs import use_pseudonyms
 from theanine.server.metrics import record_operation
 from theanine.server.names import KeepNames
 from theanine.server.observe import ObserveMiddleware
-from theanine.server.parameters import refuse_repeated
+from theanine.server.parameters import check_parameters
 from theanine.server.problems import Problem, add_problem_handlers
 from theanine.server.routes import ROUTERS, proxy, service
 from theanine.server.settings import ServerOptions
@@ -88,7 +88,7 @@ def create_app(options: ServerOptions) -> FastAPI:
         version=version("theanine"),
         description=DESCRIPTION,
         lifespan=lifespan,
-        dependencies=[Depends(refuse_repeated)],
+        dependencies=[Depends(check_parameters)],
         # Both pages would load scripts from another host.
         docs_url=None,
         redoc_url=None,

@@ -11,12 +11,14 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
-from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic import BaseModel, GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, core_schema
 
 from theanine.server.access import authenticate, authenticate_request
 
 T = TypeVar("T")
+_WORDS = ("content", "dialogue", "persona", "speaker", "system", "text")
+"""Fields with what somebody said."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -60,17 +62,29 @@ class _ReadStrictly:
             if not isinstance(content, _Content):
                 raise ValueError("the body must be JSON, with Content-Type: application/json")
             try:
-                return adapter.validate_json(content, strict=True)
+                value = adapter.validate_json(content, strict=True)
             except ValidationError:
                 if (readable := _without_surrogates(content)) is None:
                     raise
-                return adapter.validate_json(readable, strict=True)
+                value = adapter.validate_json(readable, strict=True)
+            _check_names(value)
+            return value
 
         return core_schema.no_info_wrap_validator_function(read, handler(source))
 
 
 JsonBody = Annotated[T, _ReadStrictly()]
 """The body of a request to a :class:`JsonRoute`, in exactly the documented types."""
+
+
+def _check_names(value: object) -> None:
+    """Refuse names that no store can hold; what somebody said is repaired."""
+    if not isinstance(value, BaseModel):
+        return
+    for name in type(value).model_fields:
+        text = getattr(value, name)
+        if isinstance(text, str) and name not in _WORDS and "\0" in text:
+            raise ValueError(f"{name} has a NUL or half of a character, which no store holds")
 
 
 def _without_surrogates(content: bytes) -> bytes | None:

@@ -28,7 +28,6 @@ class PageRequest:
 
     Attributes:
         limit: maximum number of items.
-        after: what the cursor names: where the last page ended; None for the first page.
     """
 
     def __init__(
@@ -39,7 +38,14 @@ class PageRequest:
         cursor: Annotated[str | None, Query(description="`next` of the previous page.")] = None,
     ) -> None:
         self.limit = limit
-        self.after = None if cursor is None else _decode(cursor)
+        self._cursor = None if cursor is None else _decode(cursor)
+
+    @property
+    def after(self) -> str | None:
+        """The cursor as a name or id. Answers 422 if it is another list's."""
+        if self._cursor is not None and "\0" in self._cursor:
+            raise bad_cursor()
+        return self._cursor
 
     @property
     def after_id(self) -> int | None:
@@ -53,9 +59,9 @@ class PageRequest:
     @property
     def after_names(self) -> tuple[str, str] | None:
         """The cursor as a user and an agent. Answers 422 if it is another list's."""
-        if self.after is None:
+        if self._cursor is None:
             return None
-        user, separator, agent = self.after.partition("\0")
+        user, separator, agent = self._cursor.partition("\0")
         if not separator or "\0" in agent:
             raise bad_cursor()
         return user, agent

@@ -20,6 +20,7 @@ from theanine.server.problems import Refused
 _INTEGER = re.compile(r"-?[0-9]+")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}.*", re.ASCII)
 
+_UNSTORABLE = re.compile("[\\0\\ud800-\\udfff]")
 _MOMENT = TypeAdapter(AwareDatetime)
 
 
@@ -56,9 +57,17 @@ Time = Annotated[AwareDatetime, BeforeValidator(_read_time)]
 """A time as text of RFC 3339; digits alone are refused, not read as seconds since 1970."""
 
 
-async def refuse_repeated(request: Request) -> None:
-    """Answer 422 if a parameter with one value is repeated: the framework would drop the others."""
-    names = Counter(name for name, _ in parse_qsl(request.url.query, keep_blank_values=True))
+async def check_parameters(request: Request) -> None:
+    """Answer 422 for a parameter that no store can hold, and for one value that is repeated.
+
+    Of a repeated one, the framework would drop all but the last.
+    """
+    query = parse_qsl(request.url.query, keep_blank_values=True, errors="surrogateescape")
+    for name, value in [*request.path_params.items(), *query]:
+        if _UNSTORABLE.search(str(value)):
+            detail = f"{name} has a NUL or half of a character, which no store holds; leave it out"
+            raise Refused(422, "bad_input", detail)
+    names = Counter(name for name, _ in query)
     repeated = {name for name, times in names.items() if times > 1}
     if not repeated:
         return

@@ -74,6 +74,15 @@ STATUSES: tuple[tuple[type[errors.TheanineError], int, str], ...] = (
     (errors.RememberingFailed, 502, "remembering_failed"),
 )
 
+_OF_STORE = {
+    "store_unavailable": "the store can't be reached, or is busy; nothing was stored: try again",
+    "store_full": "a disk of the service is full, and nothing was stored; free some space there, "
+    "then repeat",
+    "write_unconfirmed": "the connection to the store was lost; it is not known whether this was "
+    "stored: repeat it with the same ids or Idempotency-Key",
+}
+"""What clients are told of the store's failures, by code; the service's log has the rest."""
+
 _CODES = {
     404: "not_found",
     405: "method_not_allowed",
@@ -147,7 +156,12 @@ def find_problem(error: Exception) -> Problem:
         ((status, code) for kind, status, code in STATUSES if isinstance(error, kind)),
         (500, "internal_error"),
     )
-    return Problem(title=HTTPStatus(status).phrase, status=status, detail=str(error), code=code)
+    detail = str(error)
+    # The words of a store name its server, role and files.
+    ours = (errors.Stale, errors.LeaseLost)
+    if isinstance(error, errors.StoreError | errors.NotAStore) and not isinstance(error, ours):
+        detail = _OF_STORE.get(code, "the store failed; the service's log says why")
+    return Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, code=code)
 
 
 def _allowed_methods(request: Request) -> list[str]:
@@ -177,7 +191,7 @@ def add_problem_handlers(app: FastAPI) -> None:
             _log.error("%s: %s", type(error).__name__, error)
         wait = getattr(error, "retry_after", None) or RETRY_AFTER
         headers = {"Retry-After": str(round(wait) or 1)} if status in (429, 503) else {}
-        return problem_response(status, code, str(error), headers=headers)
+        return problem_response(status, code, problem.detail, headers=headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: Exception) -> JSONResponse:
