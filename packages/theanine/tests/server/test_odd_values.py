@@ -32,8 +32,9 @@ def cursor(text: str) -> str:
     return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-ODD = ["\0", "a\0b", "9" * 30, "-1", "0", " ", "%", "'; --", "\u202e", "x" * 3_000]
-ODD += [cursor(text) for text in ("7", "ana\0default", "m\0", "abc", "9" * 9)]
+CURSORS = ("7", "ana\0default", "m\0", "abc", "9" * 9)
+PLAIN = ("\0", "a\0b", "9" * 30, "-1", "0", " ", "%", "'; --", "\u202e", "x" * 3_000)
+ODD = [*PLAIN, *map(cursor, CURSORS)]
 IN_JSON = [*ODD, "\ud83d"]
 TOKENS = re.compile(r"sqlite|postgres|psycopg|\.db\b|host=|role |/tmp/|127\.0\.0\.1:\d+", re.I)
 

@@ -8,6 +8,7 @@ import signal
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -213,7 +214,40 @@ def test_a_slow_start_is_not_taken_for_a_process_that_hangs(tmp_path: Path) -> N
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     options = ("--dev", "--processes", "2")
     with serving(tmp_path / "memory.db", *options, environment={"PYTHONPATH": path}) as service:
-        assert not [line for line in service.errors if "died" in line]
+        assert not [line for line in service.errors if "died" in line or "ended" in line]
+
+
+def children_of(service: ServeProcess) -> list[int]:
+    """Return the processes that serve."""
+    pid = service.process.pid
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
+    named = {int(child): Path(f"/proc/{child}/cmdline").read_bytes() for child in listed}
+    return [child for child, command in named.items() if b"spawn_main" in command]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="this system has no /proc")
+def test_a_process_is_replaced_while_another_one_hangs(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "memory.db", "--dev", "--processes", "2") as service,
+        service.client() as http,
+    ):
+        deadline = time.monotonic() + START_LIMIT
+        hanging, *killed = children_of(service)
+        os.kill(hanging, signal.SIGSTOP)
+        try:
+            for _ in range(2):
+                for child in killed:
+                    os.kill(child, signal.SIGKILL)
+                while not (killed := [*{*children_of(service)} - {hanging, *killed}]):
+                    assert time.monotonic() < deadline, "the process is not replaced"
+                    time.sleep(0.1)
+                while True:
+                    with suppress(httpx2.TransportError):
+                        assert http.get("/health").status_code == 200
+                        break
+                    assert time.monotonic() < deadline, "nobody answers"
+        finally:
+            os.kill(hanging, signal.SIGCONT)
 
 
 @pytest.mark.skipif(bool(NO_PROGRAMS), reason=NO_PROGRAMS)

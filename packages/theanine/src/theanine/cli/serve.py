@@ -55,8 +55,6 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 
 GRACE = 30
 """Seconds that requests have to end when the service is stopped."""
-SILENCE = 60
-"""Seconds after which a process is replaced that says nothing; one that starts says nothing."""
 
 keys = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Create, list and revoke keys of the service."
@@ -214,7 +212,7 @@ def run_service(
         from theanine.server.connections import HttpProtocol
         from theanine.server.logs import log_config
         from theanine.server.metrics import serve_metrics
-        from theanine.server.processes import Processes
+        from theanine.server.processes import SILENCE, Processes
         from theanine.webhooks.guard import Guard
     except ModuleNotFoundError as error:
         raise MissingExtra("server", "the service") from error
@@ -248,7 +246,7 @@ def run_service(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE,
-        timeout_worker_healthcheck=SILENCE,
+        timeout_worker_healthcheck=round(SILENCE),
     )
     if processes == 1:
         server = uvicorn.Server(config)
