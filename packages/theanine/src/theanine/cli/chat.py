@@ -23,6 +23,7 @@ from theanine.cli.rendering import console, pluralize, show_recollection
 from theanine.cli.selection import SelectionOptions
 from theanine.client.options import RecallArguments
 from theanine.errors import ModelError, RememberingFailed
+from theanine.importers.source import STANDARD_INPUT, decode
 
 PAUSE_MINUTES = 30.0
 
@@ -149,6 +150,8 @@ def _read_lines(user: str) -> Iterator[str]:
         except (EOFError, KeyboardInterrupt):
             print()
             return
+        # A byte that isn't UTF-8 was read as half of a character.
+        line = decode(line.encode("utf-8", "surrogateescape"), STANDARD_INPUT)
         if line in ("/exit", "/quit"):
             return
         if line:

@@ -26,6 +26,7 @@ from theanine.cli.text import visible
 from theanine.client.options import RecallArguments
 from theanine.errors import BadInput, NotFound
 from theanine.fences import one_line
+from theanine.importers import read_text
 from theanine.types import Turn
 
 PAGE = 20
@@ -71,7 +72,7 @@ def add(
     theanine add "I found one." --assistant --session thread-42 --user ana
     theanine add - --user ana --metadata source=notes < note.txt
     """
-    said = sys.stdin.read().strip() if text == STANDARD_INPUT else text
+    said = read_text(sys.stdin).strip() if text == STANDARD_INPUT else text
     if not said.strip():
         raise BadInput("there is no text to add")
     message = {"role": "assistant" if assistant else "user", "content": said}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from theanine.importers.base import Format, Rejected
 from theanine.importers.preview import HistoryPreview, is_one_account, preview_history
 from theanine.importers.reading import FORMATS, ImportedHistories, read_histories
-from theanine.importers.source import is_store_export, read_export
+from theanine.importers.source import is_store_export, read_export, read_text
 
 __all__ = [
     "FORMATS",
@@ -18,4 +18,5 @@ __all__ = [
     "preview_history",
     "read_export",
     "read_histories",
+    "read_text",
 ]

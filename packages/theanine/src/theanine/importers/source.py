@@ -150,6 +150,12 @@ def opened(source: Path | TextIO) -> Generator[Source]:
         yield Source(stream, source.name, source, modified)
 
 
+def read_text(stream: TextIO) -> str:
+    """Return the text of a stream. Raises BadInput that names the first byte that isn't UTF-8."""
+    with opened(stream) as source:
+        return source.text()
+
+
 @contextmanager
 def _copied(stream: TextIO) -> Generator[BinaryIO]:
     """Copy a stream into a temporary file, in memory while it is small."""
