@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
 import theanine
 from theanine.demo import HARBOUR
+from theanine.errors import NotFound
 from theanine.importers import read_histories
 from theanine.types import History
 
@@ -35,15 +37,38 @@ def work(kind: str, store: str, base_url: str, acknowledged: str) -> None:
         if kind == "remember":  # log everything before the time to the kill starts
             _log(user, report)
         report("ready")
-        if kind == "hear":
-            _speak(user, report, Path(acknowledged))
+        if kind in ("hear", "beside"):
+            guest = client.user("guest") if kind == "beside" else None
+            _speak(user, report, Path(acknowledged), guest)
         if kind == "import":
             _log(user, report)
         user.remember()
 
 
-def _speak(user: theanine.UserMemory, report: Report, acknowledged: Path) -> None:
-    """Run sessions of a few turns; after a kill, continue with the next session."""
+def visit(store: str, stop: str) -> None:
+    """Open a store, say something, forget it and close it, again and again until a file exists."""
+    while not Path(stop).exists():
+        with theanine.open(store, remembering="later") as client:
+            _come_and_go(client.user("visitor"))
+
+
+def _come_and_go(user: theanine.UserMemory) -> None:
+    with suppress(NotFound):  # what was left by a kill
+        user.forget_all()
+    user.session("door").hear("Hello and goodbye.")
+    user.forget_all()
+
+
+def _speak(
+    user: theanine.UserMemory,
+    report: Report,
+    acknowledged: Path,
+    guest: theanine.UserMemory | None,
+) -> None:
+    """Run sessions of a few turns; after a kill, continue with the next session.
+
+    A guest comes between the turns and is forgotten.
+    """
     texts = [
         turn.text for t in read_histories(HARBOUR).histories[0].transcripts for turn in t.turns
     ]
@@ -56,6 +81,8 @@ def _speak(user: theanine.UserMemory, report: Report, acknowledged: Path) -> Non
             text = f"{texts[number * SPOKEN_TURNS + turn]} ({os.getpid()}, {number}.{turn})"
             session.hear(text)
             report(text)
+            if guest is not None:
+                _come_and_go(guest)
         session.end()
         report("session ends")
 

@@ -6,8 +6,10 @@ import json
 import multiprocessing
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -15,9 +17,11 @@ from tempfile import TemporaryDirectory
 from theanine.testing import ScriptedServer
 
 from . import check
-from .child import work
+from .child import visit, work
 
-KINDS = ("hear", "remember", "import")
+KINDS = ("hear", "remember", "import", "beside")
+"""What a child does when it is killed: ``beside`` is to hear and to forget while another process
+opens the store, forgets something and closes it, all the time."""
 LATENCY = 0.03
 TIMEOUT = 60.0
 MAX_IN_FLIGHT = 2
@@ -51,10 +55,28 @@ def crash(kills: int, seed: int, progress: Callable[[Tally], None] = lambda _: N
             kind = min(KINDS, key=lambda kind: tally.kills[kind])
             store_folder = Path(folder) / str(tally.stores)
             store_folder.mkdir()
-            limit = min(kills - sum(tally.kills.values()), KILLS_PER_STORE)
-            _StoreRun(kind, store_folder, server, rng, tally).run(limit, progress)
+            left = kills - sum(tally.kills.values())
+            limit = min(left, KILLS_PER_STORE, ceil(kills / len(KINDS)))
+            run = _StoreRun(kind, store_folder, server, rng, tally)
+            with _visitor(run.store) if kind == "beside" else nullcontext():
+                run.run(limit, progress)
+            run.check_result()
             tally.stores += 1
     return tally
+
+
+@contextmanager
+def _visitor(store: Path) -> Generator[None]:
+    """Have another process open and close a store, and forget something of it."""
+    stop = store.with_name("stop")
+    visitor = _CONTEXT.Process(target=visit, args=(str(store), str(stop)))
+    visitor.start()
+    try:
+        yield
+    finally:
+        stop.touch()
+        visitor.join(TIMEOUT)
+        assert visitor.exitcode == 0, "the other process failed"
 
 
 class _StoreRun:
@@ -81,7 +103,6 @@ class _StoreRun:
             if not self._run_child(TIMEOUT):
                 self._add_violations([f"not done after {TIMEOUT:g} s"])
             self._check()
-        self._check_result()
 
     def _run_child(self, delay: float) -> bool:
         """Kill the child after ``delay`` seconds of work; return whether it finished before."""
@@ -121,7 +142,7 @@ class _StoreRun:
         self._add_violations(check.check_journaled(calls, self.journaled, in_flight))
         self.seen = len(self.server.calls)
 
-    def _check_result(self) -> None:
+    def check_result(self) -> None:
         """Check the finished store."""
         texts = [text for text in self._load_reports() if text not in ("ready", "session ends")]
         calls = [json.dumps(call.body) for call in self.server.calls[self.start :]]
