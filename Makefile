@@ -1,6 +1,6 @@
 # Needs a Python >= 3.11 and nothing else; uv is used where it is installed.
 .DEFAULT_GOAL := help
-.PHONY: demo test test-fast test-page test-server test-model test-postgres test-all coverage lint wheels extras bench bench-page bench-postgres bench-server soak small-model scale crash drill fuzz fuzz-api docs screenshots lock stats clean help
+.PHONY: demo noisy-neighbor test test-fast test-page test-server test-model test-postgres test-all coverage lint wheels extras bench bench-page bench-postgres bench-server soak small-model scale crash drill fuzz fuzz-api docs screenshots lock stats clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -77,6 +77,9 @@ bench-postgres: $(DEV) ## Measure many users on SQLite, PostgreSQL and Citus, si
 
 bench-server: $(DEV) ## Measure the service under load on SQLite and PostgreSQL, beside mem0's library
 	$(BIN)/python benchmarks/over_http.py
+
+noisy-neighbor: $(DEV) ## Measure one tenant's recalls and erasure while another one makes noise
+	$(BIN)/python benchmarks/noisy_neighbor.py
 
 soak: $(DEV) ## Kill server, worker and database in turn for five minutes while clients talk
 	$(BIN)/python benchmarks/soak.py

@@ -24,7 +24,7 @@ from support.fuzzing import cases
 from theanine.errors import SettingsError
 from theanine.store.sql.outbox import HeldWebhook, Message, Outcome
 from theanine.webhooks.guard import ForbiddenAddress, Guard, is_internal
-from theanine.webhooks.sender import Sender, read_pause
+from theanine.webhooks.sender import Sender, judge
 
 INTERNAL = (
     *("127.0.0.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "localhost", "0.0.0.0"),
@@ -102,10 +102,14 @@ def test_no_address_of_an_internal_network_passes(address: IPv4Address | IPv6Add
 
 
 def test_what_a_receiver_asks_for_is_read() -> None:
-    assert read_pause("120") == 120 and read_pause("99999999999") == 86_400
-    assert read_pause("Wed, 21 Oct 2015 07:28:00 GMT") == 0
-    assert (read_pause("Wed, 21 Oct 2199 07:28:00 GMT") or 0) > 3_600
-    assert read_pause("soon") is read_pause("-1") is read_pause("²") is None
+    message = Message(id="m", payload="{}", tries=0)
+    waits = {
+        text: judge(message, 429, text).retry_after
+        for text in ("120", "99999999999", "Wed, 21 Oct 2015 07:28:00 GMT", "soon", "-1", "²")
+    }
+    assert [*waits.values()] == [120, 86_400, 0, None, None, None]
+    assert judge(message, 429, "Wed, 21 Oct 2199 07:28:00 GMT").retry_after == 86_400
+    assert judge(message, 429, None).retry_after is None
 
 
 def send(guard: Guard, url: str) -> Outcome:

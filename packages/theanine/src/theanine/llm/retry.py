@@ -1,7 +1,6 @@
 """Retry calls to a provider after passing failures: rate limits, server errors, time-outs.
 
-Written here instead of taken from a library: each failed attempt must be journalled, the limiter
-be released during pauses, and the provider's Retry-After be kept within the patience.
+Each failed attempt is journalled, and the limiter is released during pauses.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import anyio
 
 from theanine.errors import ModelError, ModelRejected, ModelUnavailable, SettingsError
 from theanine.llm.limits import Limits
+from theanine.retrying import Failure, repeat
 
 T = TypeVar("T")
 OnFailure = Callable[[ModelError, float], Awaitable[None]]
@@ -41,31 +41,43 @@ async def call_with_retries(
         ModelUnavailable: retries or patience are used up.
         ModelRejected: at once.
     """
-    elapsed = 0.0
-    for attempt in range(1 + limits.retries):
-        timeout = min(limits.timeout, limits.patience - elapsed)
+    if limits.retries < 0:
+        raise SettingsError(f"retries must be 0 or more, not {limits.retries}")
+    left = limits.patience
+
+    async def attempt() -> T | Failure:
+        nonlocal left
         async with limiter:
             started = anyio.current_time()
-            result = await _result_or_error(call, timeout, label)
+            result = await _result_or_error(call, min(limits.timeout, left), label)
             seconds = anyio.current_time() - started
         if not isinstance(result, ModelError):
             return result
+        left -= seconds
         if on_failure is not None:
             await on_failure(result, seconds)
-        if not isinstance(result, ModelUnavailable):
-            raise result
-        jittered = rng.uniform(0, limits.first_wait * 2**attempt)
-        pause = min(limits.max_wait, max(jittered, result.retry_after or 0.0))
-        elapsed += seconds + pause
-        if attempt == limits.retries or elapsed >= limits.patience:
-            tries = "1 attempt" if attempt == 0 else f"{attempt + 1} attempts"
-            raise ModelUnavailable(
-                f"{label} gave no reply after {tries}; last error: {str(result).rstrip('.')}. "
-                "Nothing is lost: run it again later to resume",
-                retry_after=result.retry_after,
-            ) from result
-        await anyio.sleep(pause)
-    raise SettingsError(f"retries must be 0 or more, not {limits.retries}")
+        passing = isinstance(result, ModelUnavailable)
+        wait = result.retry_after if isinstance(result, ModelUnavailable) else None
+        return Failure(result, passing, wait, seconds)
+
+    result = await repeat(
+        attempt,
+        attempts=1 + limits.retries,
+        first_wait=limits.first_wait,
+        max_wait=limits.max_wait,
+        patience=limits.patience,
+        rng=rng,
+    )
+    if not isinstance(result, Failure):
+        return result
+    if not result.passing:
+        raise result.error
+    tries = "1 attempt" if result.attempts == 1 else f"{result.attempts} attempts"
+    raise ModelUnavailable(
+        f"{label} gave no reply after {tries}; last error: {str(result.error).rstrip('.')}. "
+        "Nothing is lost: run it again later to resume",
+        retry_after=result.wait,
+    ) from result.error
 
 
 async def _result_or_error(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
-from email.utils import parsedate_to_datetime as _read_date
+from contextlib import asynccontextmanager
+from random import Random
 from types import MappingProxyType
 from typing import Any, TypeVar
 from uuid import uuid4
 
-import anyio
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from theanine import errors
+from theanine.retrying import Failure, read_retry_after, repeat
 from theanine.telemetry import trace_headers
 
 try:
@@ -29,7 +29,7 @@ PAGE = 500
 """Items of a page of a list."""
 TRIES = 5
 """Requests that are sent in place of one that is refused for the moment, or lost."""
-LONGEST_WAIT = 10.0
+FIRST_WAIT, LONGEST_WAIT = 0.4, 10.0
 """Seconds between two of them."""
 
 _ERRORS: Mapping[str, type[errors.TheanineError]] = MappingProxyType(
@@ -76,6 +76,7 @@ class Transport:
             )
         self.url = url.rstrip("/")
         self._has_key = bool(key)
+        self._rng = Random()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http = httpx2.AsyncClient(
             base_url=self.url,
@@ -144,24 +145,31 @@ class Transport:
         if not safe:
             headers["Idempotency-Key"] = uuid4().hex
         data = content if body is None else _dump(body)
-        for tries in range(1, TRIES + 1):
+
+        async def attempt() -> httpx2.Response | Failure:
             try:
                 answer = await self._http.request(
                     method, path, params=params, content=data, headers=headers
                 )
             except httpx2.HTTPError as error:
-                failure, wait = self._lost(error), 0.1 * 2**tries
-            else:
-                if answer.is_success:
-                    return answer
-                failure, code = self._read_problem(answer)
-                wait = _read_wait(answer, 0.1 * 2**tries)
-                if code not in _REPEATED:
-                    raise failure
-            if tries == TRIES:
-                raise failure
-            await anyio.sleep(min(wait, LONGEST_WAIT))
-        raise AssertionError("unreachable")
+                return Failure(self._lost(error))
+            if answer.is_success:
+                return answer
+            failure, code = self._read_problem(answer)
+            asked = answer.headers.get("Retry-After", "")
+            wait = read_retry_after(asked, answer.headers.get("Date"))
+            return Failure(failure, code in _REPEATED, wait)
+
+        result = await repeat(
+            attempt,
+            attempts=TRIES,
+            first_wait=FIRST_WAIT,
+            max_wait=LONGEST_WAIT,
+            rng=self._rng,
+        )
+        if isinstance(result, Failure):
+            raise result.error
+        return result
 
     @asynccontextmanager
     async def stream(
@@ -211,18 +219,6 @@ class Transport:
         return errors.UserError(
             f"no theanine service answers at {self.url} ({reason}); check the address"
         )
-
-
-def _read_wait(answer: httpx2.Response, default: float) -> float:
-    """Return the seconds of a response's Retry-After, which has a number or a date (RFC 9110)."""
-    headers = answer.headers
-    with suppress(KeyError, TypeError, ValueError):
-        if headers["Retry-After"].strip().isdecimal():
-            return float(headers["Retry-After"])
-        # Against the clock that made it; ours may differ.
-        wait = _read_date(headers["Retry-After"]) - _read_date(headers["Date"])
-        return max(0.0, wait.total_seconds())
-    return default
 
 
 async def _name_trace(request: httpx2.Request) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from importlib.metadata import version
 from ipaddress import IPv6Address
 
@@ -12,6 +10,7 @@ import httpx2
 from standardwebhooks import Webhook as Signer
 
 from theanine.clock import system_clock
+from theanine.retrying import read_retry_after
 from theanine.store.sql.outbox import MAX_PAUSE, HeldWebhook, Message, Outcome
 from theanine.webhooks.guard import Address, ForbiddenAddress, Guard, parse_url
 
@@ -111,17 +110,6 @@ def judge(message: Message, status: int, retry_after: str | None) -> Outcome:
     error = f"answered {status}"
     if 300 <= status < 400:
         error += "; redirects are not followed"
-    pause = None if retry_after is None else read_pause(retry_after)
+    asked = None if retry_after is None else read_retry_after(retry_after)
+    pause = None if asked is None else min(asked, MAX_PAUSE)
     return Outcome(message=message, status=status, error=error, retry_after=pause)
-
-
-def read_pause(header: str) -> float | None:
-    """Return the seconds of a ``Retry-After``, a number or a date; None if it is malformed."""
-    if header.isascii() and header.isdecimal():
-        return min(float(header), MAX_PAUSE)
-    try:
-        at = parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return min(max((at - system_clock()).total_seconds(), 0.0), MAX_PAUSE)
