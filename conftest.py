@@ -25,7 +25,14 @@ os.environ.pop("COLUMNS", None)  # how wide a terminal is said to be is for a te
 
 # The settings of whoever runs the tests are none of theirs.
 for name in [name for name in os.environ if name.startswith("THEANINE_")]:
-    if name.removeprefix("THEANINE_") not in ("DATA", "PAPERS", "CITUS", "DRILL", "POSTGRES"):
+    if name.removeprefix("THEANINE_") not in (
+        "ATTACKS",
+        "CITUS",
+        "DATA",
+        "DRILL",
+        "PAPERS",
+        "POSTGRES",
+    ):
         del os.environ[name]
 os.environ["THEANINE_CONFIG"] = os.devnull
 

@@ -224,6 +224,15 @@ def test_a_reply_at_the_operators_cost_needs_its_right(service: Service, rights:
             assert "right to" in answer.json()["detail"]
 
 
+def test_who_administers_has_replies_and_may_give_them(service: Service) -> None:
+    with service.client(rights=["read", "write", "administer"]) as http:
+        asked = {"dialogue": "Hello?"}
+        assert http.post("/v1/users/ana/reply", json=asked).status_code == 200
+        new = http.post("/v1/keys", json={"name": "x", "rights": ["read", "write", "reply"]})
+        with service.client(new.json()["token"]) as other:
+            assert other.post("/v1/users/ana/reply", json=asked).status_code == 200
+
+
 def test_a_tenant_has_its_number_of_replies_a_day(options: ServerOptions) -> None:
     path, asked = "/v1/users/ana/reply", {"dialogue": "Hello?"}
     with (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from theanine.server.problems import Refused
-from theanine.store.sql.api_keys import RIGHTS, Right
+from theanine.store.sql.api_keys import RIGHTS, Right, allows
 from theanine.types import Scope
 
 
@@ -34,7 +34,7 @@ class Principal:
 
     def require(self, right: Right) -> None:
         """Answer 403 without a right."""
-        if right not in self.rights:
+        if not allows(self.rights, right):
             raise Refused(403, "forbidden", f"the key lacks the right to {right}")
 
 

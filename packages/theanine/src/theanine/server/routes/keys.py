@@ -17,7 +17,7 @@ from theanine.server.idempotency import withhold_answer
 from theanine.server.parameters import Time
 from theanine.server.problems import Refused, responses, write_responses
 from theanine.server.state import ServerState, State
-from theanine.store.sql.api_keys import ApiKey, Right, create_key, load_keys, revoke_key
+from theanine.store.sql.api_keys import ApiKey, Right, allows, create_key, load_keys, revoke_key
 
 _DEFAULT_RIGHTS: tuple[Right, ...] = ("read", "write")
 
@@ -108,7 +108,7 @@ def _bounded(maker: ApiKey, new: NewKey) -> _Access:
     own: list[Right] = [right for right in _DEFAULT_RIGHTS if right in maker.rights]
     rights: Collection[Right] = new.rights or own or maker.rights
     rate, expires_at = new.rate or maker.rate, new.expires_at or maker.expires_at
-    if lacking := sorted(set(rights) - set(maker.rights)):
+    if lacking := [right for right in rights if not allows(maker.rights, right)]:
         raise Refused(403, "forbidden", f"your key lacks the right to {', '.join(lacking)}")
     if maker.rate and rate and rate > maker.rate:
         raise Refused(403, "forbidden", f"your key allows {maker.rate} requests a minute")

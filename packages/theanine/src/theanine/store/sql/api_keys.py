@@ -21,7 +21,8 @@ from theanine.store.validate import check_name
 
 Right = Literal["read", "write", "reply", "administer"]
 """What a key allows: to read and recall; to log, correct and forget; to have the service's own
-model reply, at the operator's cost; to manage keys, retention and operations of its tenant."""
+model reply, at the operator's cost; to manage keys, retention and operations of its tenant, which
+includes replies."""
 RIGHTS: tuple[Right, ...] = get_args(Right)
 PREFIX = "theanine"
 """How every key begins, so that scanners of secrets find it."""
@@ -60,6 +61,11 @@ class ApiKey:
     def is_valid(self, now: datetime) -> bool:
         """Whether the key is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+def allows(rights: Collection[Right], right: Right) -> bool:
+    """Whether some rights include another one."""
+    return right in rights or (right == "reply" and "administer" in rights)
 
 
 def create_key(
