@@ -19,6 +19,8 @@ import pytest
 from server.conftest import Service
 from server.providers import Provider
 from support.fuzzing import SCALE
+from support.postgres import MISSING, database_url
+from theanine.client import OpenOptions
 from theanine.server import ServerOptions
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
@@ -29,8 +31,17 @@ LIMIT = 900
 """Seconds; on an idle machine a run takes twenty."""
 
 
-@pytest.fixture
-def options(options: ServerOptions) -> Iterator[ServerOptions]:
+@pytest.fixture(
+    params=[
+        "sqlite",
+        pytest.param("postgres", marks=pytest.mark.skipif(bool(MISSING), reason=MISSING)),
+    ]
+)
+def options(
+    request: pytest.FixtureRequest, options: ServerOptions, tmp_path: Path
+) -> Iterator[ServerOptions]:
+    if request.param == "postgres":
+        options = replace(options, client=OpenOptions(database_url(tmp_path)))
     with Provider() as provider:
         yield replace(options, openai_url=provider.url, anthropic_url=provider.url)
 
