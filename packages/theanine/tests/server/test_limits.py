@@ -7,6 +7,7 @@ import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 import httpx2
@@ -34,7 +35,7 @@ PATHS = {
     "/v1/users/ana/import": "application/octet-stream",
     "/v1/chat/completions": "application/json",
     "/v1/session": "application/json",
-    "/mcp": "application/json",
+    **({"/mcp": "application/json"} if find_spec("mcp") else {}),
 }
 """Paths of each kind of request with a body, and its type."""
 
