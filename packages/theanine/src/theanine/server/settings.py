@@ -58,15 +58,15 @@ class ServerOptions:
     max_requests: int = 128
     max_imports: int = 16
     max_sign_ins: int = 8
-    max_streams: int = 256
-    max_proxied: int = 256
+    max_streams: int = 512
+    max_proxied: int = 512
     max_proxied_body: int = 64_000_000
     recall_deadline: float = 10.0
     request_timeout: float = 60.0
     openai_url: str = "https://api.openai.com/v1"
     anthropic_url: str = "https://api.anthropic.com/v1"
     memory_deadline: float = 0.5
-    max_mcp: int = 256
+    max_mcp: int = 512
     mcp_sessions: bool = True
     only_mcp: bool = False
     audit: timedelta | None = timedelta(days=30)
