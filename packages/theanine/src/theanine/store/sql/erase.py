@@ -75,17 +75,19 @@ def forget(
 def _conceal_name(db: sa.Connection, scope: Scope) -> str:
     """Replace a forgotten user's name by its pseudonym in requests, operations and keys.
 
-    Returns where it stays: while something of the user is stored for another agent, everywhere.
+    Work that is not done yet and is about the user with all agents keeps it. Returns what else goes
+    on naming the user, if anything does.
     """
-    name = (t.scope.c.tenant == scope.tenant, t.scope.c.user == scope.user)
-    if db.execute(sa.select(t.scope.c.id).where(*name).limit(1)).first():
-        return "where the memory of the user with another agent is"
     pseudonym = load_pseudonyms(db).get(scope.tenant, scope.user)
-    valid = t.api_key.c.revoked_at.is_(None)
-    for table in (t.operation, t.idempotent_request, t.api_key):
+    o, valid = t.operation.c, t.api_key.c.revoked_at.is_(None)
+    concerned: dict[sa.Table, sa.ColumnElement[bool]] = {
+        t.operation: sa.or_(o.agent == scope.agent, o.ended_at.is_not(None)),
+        t.idempotent_request: t.idempotent_request.c.agent == scope.agent,
+        t.api_key: ~valid,
+    }
+    for table, which in concerned.items():
         named = (table.c.tenant == scope.tenant, table.c.user == scope.user)
-        ended = (~valid,) if table is t.api_key else ()
-        db.execute(table.update().where(*named, *ended).values(user=pseudonym))
+        db.execute(table.update().where(*named, which).values(user=pseudonym))
     result, in_receipts = t.operation.c.result, json.dumps(scope.user)
     named = (t.operation.c.tenant == scope.tenant, result.contains(in_receipts, autoescape=True))
     concealed = sa.func.replace(result, in_receipts, json.dumps(pseudonym))
