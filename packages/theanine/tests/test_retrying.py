@@ -19,7 +19,7 @@ from theanine.retrying import Failure, read_retry_after, repeat
 def test_the_first_result_or_the_last_failure(outcomes: list[str], attempts: int) -> None:
     made: list[str] = []
 
-    async def attempt() -> str | Failure:
+    async def attempt(elapsed: float) -> str | Failure:
         made.append(outcomes[min(len(made), len(outcomes) - 1)])
         error = ValueError(str(len(made)))
         return "done" if made[-1] == "done" else Failure(error, made[-1] == "passing")
@@ -39,7 +39,7 @@ def test_the_first_result_or_the_last_failure(outcomes: list[str], attempts: int
 def test_no_attempt_after_the_patience() -> None:
     made = 0
 
-    async def attempt() -> Failure:
+    async def attempt(elapsed: float) -> Failure:
         nonlocal made
         made += 1
         return Failure(ValueError(), wait=5.0)

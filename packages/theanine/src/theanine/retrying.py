@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import inf
@@ -36,7 +36,7 @@ class Failure:
 
 
 async def repeat(
-    attempt: Callable[[], Awaitable[T | Failure]],
+    attempt: Callable[[float], Awaitable[T | Failure]],
     *,
     attempts: int,
     first_wait: float,
@@ -49,6 +49,7 @@ async def repeat(
     Pauses grow exponentially with full jitter, and last at least as long as the other side asked.
 
     Args:
+        attempt: is given the seconds that attempts and pauses took so far.
         attempts: the most, at least 1.
         first_wait: upper bound of the first pause in seconds; doubles each time.
         max_wait: longest pause, whatever the other side asks.
@@ -56,14 +57,14 @@ async def repeat(
     """
     elapsed, number = 0.0, 1
     while True:
-        result = await attempt()
+        result = await attempt(elapsed)
         if not isinstance(result, Failure):
             return result
         jittered = rng.uniform(0, first_wait * 2 ** (number - 1))
         pause = min(max_wait, max(jittered, result.wait or 0.0))
         elapsed += result.seconds + pause
         if not result.passing or number >= attempts or elapsed >= patience:
-            return Failure(result.error, result.passing, result.wait, result.seconds, number)
+            return replace(result, attempts=number)
         await anyio.sleep(pause)
         number += 1
 

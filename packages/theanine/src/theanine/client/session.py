@@ -317,12 +317,7 @@ class AsyncLiveSession:
         last = self._dialogue.last
         if last is not None and result.previous == last.id:  # else there may be turns between
             self._dialogue.extend(result.turns)
-        return AddReport(
-            session=result.session,
-            turns=result.turns,
-            known=len(result.known),
-            left_out=result.known,
-        )
+        return _report(result.session, result.turns, result.known)
 
     async def _log_own(
         self, utterances: Sequence[Utterance], epoch: int | None, *, resent: bool, arriving: bool
@@ -362,9 +357,7 @@ class AsyncLiveSession:
             dialogue.session = self.id
             self._engine.hold_sessions()
         dialogue.extend(turns)
-        return AddReport(
-            session=self.id, turns=tuple(turns), known=len(left_out), left_out=left_out
-        )
+        return _report(self.id, turns, left_out)
 
     # what was said
 

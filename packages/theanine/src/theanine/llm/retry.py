@@ -43,17 +43,15 @@ async def call_with_retries(
     """
     if limits.retries < 0:
         raise SettingsError(f"retries must be 0 or more, not {limits.retries}")
-    left = limits.patience
 
-    async def attempt() -> T | Failure:
-        nonlocal left
+    async def attempt(elapsed: float) -> T | Failure:
+        timeout = min(limits.timeout, limits.patience - elapsed)
         async with limiter:
             started = anyio.current_time()
-            result = await _result_or_error(call, min(limits.timeout, left), label)
+            result = await _result_or_error(call, timeout, label)
             seconds = anyio.current_time() - started
         if not isinstance(result, ModelError):
             return result
-        left -= seconds
         if on_failure is not None:
             await on_failure(result, seconds)
         passing = isinstance(result, ModelUnavailable)

@@ -325,7 +325,7 @@ class RememberWorker:
             links=len(batch.links),
             pairs=batch.pairs,
             usage=chat.usage if chat else Usage(),
-            notes=(*batch.notes,),
+            notes=tuple(batch.notes),
             failure=_describe(error) if error else None,
             error=type(error).__name__ if error else "",
             attempts=attempts,

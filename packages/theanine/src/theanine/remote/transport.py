@@ -146,7 +146,7 @@ class Transport:
             headers["Idempotency-Key"] = uuid4().hex
         data = content if body is None else _dump(body)
 
-        async def attempt() -> httpx2.Response | Failure:
+        async def attempt(elapsed: float) -> httpx2.Response | Failure:
             try:
                 answer = await self._http.request(
                     method, path, params=params, content=data, headers=headers

@@ -16,11 +16,11 @@ from fastapi import Request
 from pydantic import AwareDatetime, BeforeValidator, PlainSerializer, TypeAdapter
 
 from theanine.server.problems import Refused
+from theanine.tokenizer import sanitize
 
 _INTEGER = re.compile(r"-?[0-9]+")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}.*", re.ASCII)
 
-_UNSTORABLE = re.compile("[\\0\\ud800-\\udfff]")
 _MOMENT = TypeAdapter(AwareDatetime)
 
 
@@ -64,7 +64,7 @@ async def check_parameters(request: Request) -> None:
     """
     query = parse_qsl(request.url.query, keep_blank_values=True, errors="surrogateescape")
     for name, value in [*request.path_params.items(), *query]:
-        if _UNSTORABLE.search(str(value)):
+        if sanitize(str(value)) != str(value):
             detail = f"{name} has a NUL or half of a character, which no store holds; leave it out"
             raise Refused(422, "bad_input", detail)
     names = Counter(name for name, _ in query)
