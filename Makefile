@@ -96,8 +96,8 @@ scale: $(DEV) ## Measure one scope of up to 300,000 memories
 drill: $(DEV) ## Kill a worker of a Citus cluster and rebalance it while users talk (THEANINE_CITUS)
 	$(BIN)/python -m pytest -s packages/theanine/tests/store/test_citus_drill.py
 
-crash: $(DEV) ## Kill the process 610 times; nothing may be lost, doubled or paid twice
-	PYTHONPATH=packages/theanine/tests:tests $(BIN)/python -m crash --kills 400
+crash: $(DEV) ## Kill the process 630 times; nothing may be lost, doubled or paid twice
+	PYTHONPATH=packages/theanine/tests:tests $(BIN)/python -m crash --kills 420
 
 FUZZ_SCALE ?= 10
 fuzz: $(DEV) ## Run the fuzz tests with FUZZ_SCALE times the cases of the suite (default 10)
