@@ -5,14 +5,20 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+import theanine
 from support.chat_exports import chatgpt_conversation, save_zip
 from support.history_samples import Json
+from theanine.client.user import TURNS_LOGGED_AT_ONCE
 from theanine.errors import BadInput
 from theanine.importers import read_histories
+from theanine.types import Transcript
 
 
 def voice(id: str, role: str, words: str, at: float) -> Json:
@@ -32,6 +38,48 @@ def voice(id: str, role: str, words: str, at: float) -> Json:
         "content": {"content_type": "multimodal_text", "parts": parts},
         "metadata": {},
     }
+
+
+class Interrupted(Sequence[Transcript]):
+    """Sessions of which an import gets some before something stops it."""
+
+    def __init__(self, transcripts: Sequence[Transcript], count: int) -> None:
+        self._transcripts, self._count = transcripts, count
+
+    def __len__(self) -> int:
+        return len(self._transcripts)
+
+    def __getitem__(self, index: Any) -> Any:
+        if index == self._count:
+            raise OSError("the disk was taken out")
+        return cast("Any", self._transcripts)[index]
+
+
+@pytest.mark.slow
+def test_an_import_that_was_interrupted_adds_only_what_is_new(tmp_path: Path) -> None:
+    turns = TURNS_LOGGED_AT_ONCE // 10
+    texts = ["What about the boat?", "It sails."] * (turns // 2)
+    talks = [chatgpt_conversation(f"c-{i}", texts, start=1.7e9 + i * 1e5) for i in range(30)]
+    [history] = read_histories(
+        save_zip(tmp_path / "export.zip", {"conversations.json": talks})
+    ).histories
+    with theanine.open(tmp_path / "memory.db") as client:
+        user = client.user("ana")
+        with pytest.raises(OSError, match="taken out"):
+            user.log(replace(history, transcripts=Interrupted(history.transcripts, 15)))
+        logged = len(user.sessions())
+        assert 0 < logged <= 15
+        report = user.log(history)
+        assert (report.sessions_new, report.sessions_known) == (30 - logged, logged)
+        assert report.turns_new == (30 - logged) * turns
+        again = user.log(history)
+        assert (again.sessions_new, again.turns_new) == (0, 0)
+        longer = [*talks[:-1], chatgpt_conversation("c-29", [*texts, "Bye."], start=1.7e9 + 29e5)]
+        [history] = read_histories(
+            save_zip(tmp_path / "export.zip", {"conversations.json": longer})
+        ).histories
+        later = user.log(history)
+        assert (later.sessions_new, later.turns_new) == (0, 1)
 
 
 def test_a_chatgpt_export_as_it_comes(tmp_path: Path) -> None:

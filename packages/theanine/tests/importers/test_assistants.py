@@ -61,15 +61,16 @@ def test_claude_reads_the_last_branch_its_pasted_texts_and_files(tmp_path: Path)
     history = only(save(tmp_path, "conversations.json", [talk]), speaker="Ana")
     assert said(history) == [
         ("Ana", 'Read this.\nA pasted letter.\nAnd another. [shares the file "a.pdf"]'),
+        ("a.pdf", "Hundreds of pages."),
         ("Assistant", "First.\nSecond."),
     ]
+    assert [turn.role for turn in history.transcripts[0].turns] == ["user", "tool", "assistant"]
     assert history.transcripts[0].metadata == {"source": "claude", "title": "Letters"}
     assert history.notes == {
         "messages of other branches left out": 1,
         "thoughts left out": 1,
         "tool calls and results left out": 2,
         "empty messages left out": 1,
-        "texts of attached files left out": 1,
     }
 
 

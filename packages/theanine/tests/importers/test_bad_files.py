@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -67,12 +68,7 @@ def test_invalid_settings() -> None:
 
 def _changed(name: str) -> tuple[object, str]:
     locomo, msc, cc, bank = samples.locomo(), samples.msc(), samples.cc(), samples.memorybank()
-    talk, beam, chat, hay = (
-        samples.locomo(),
-        samples.beam(),
-        samples.chatgpt(),
-        samples.longmemeval(),
-    )
+    talk, beam, hay = samples.locomo(), samples.beam(), samples.longmemeval()
     locomo.pop("sample_id")
     talk["conversation"] = {
         "session_1_date_time": "8.5.2023",
@@ -84,7 +80,6 @@ def _changed(name: str) -> tuple[object, str]:
     cc["first session speakers"] = ["Neighbor A"]
     bank["Eve"] = {"name": "Eve", "history": {"27.4.": []}}
     beam[1]["turns"] = [[{"role": "boss", "content": "x"}]]
-    chat[0]["current_node"] = "gone"
     hay[0]["haystack_dates"] = []
     cases: dict[str, tuple[object, str]] = {
         "locomo": (
@@ -95,15 +90,12 @@ def _changed(name: str) -> tuple[object, str]:
         "cc": ([cc], "2 turns but 1 speakers"),
         "memorybank": (bank, r'"27.4." is not a date of this format'),
         "beam": (beam, 'turns..*role: expected .*"boss"'),
-        "chatgpt": (chat, 'no node "gone"'),
         "longmemeval": (hay, "differ in length"),
     }
     return cases[name]
 
 
-@pytest.mark.parametrize(
-    "name", ["locomo", "msc", "cc", "memorybank", "beam", "chatgpt", "longmemeval"]
-)
+@pytest.mark.parametrize("name", ["locomo", "msc", "cc", "memorybank", "beam", "longmemeval"])
 def test_a_wrong_item_is_named(name: str, tmp_path: Path) -> None:
     value, reason = _changed(name)
     file = samples.save(tmp_path, "talk", value)
@@ -121,19 +113,48 @@ def test_keep_going_reads_the_valid_items(tmp_path: Path) -> None:
     assert [item.where for item in reading.rejected] == ["c.json, [1]"]
 
 
-def test_milliseconds_are_not_read_as_seconds(tmp_path: Path) -> None:
-    chat = samples.chatgpt()
-    chat[0]["create_time"] = 1_700_000_000_000
-    with pytest.raises(BadInput, match="looks like milliseconds"):
-        read_histories(samples.save(tmp_path, "c.json", chat))
+def test_the_unit_of_a_time_is_told_by_its_size(tmp_path: Path) -> None:
+    chat: Any = samples.chatgpt()
+    for node in chat[0]["mapping"].values():
+        if node["message"] is not None and node["message"].get("create_time"):
+            node["message"]["create_time"] = int(node["message"]["create_time"] * 1000)
+    reading = read_histories(samples.save(tmp_path, "c.json", chat))
+    assert reading.histories[0].transcripts[0].at.year == 2023
 
 
-def test_a_cycle_of_messages_is_an_error(tmp_path: Path) -> None:
-    chat = samples.chatgpt()
-    chat[0]["mapping"] = {"a": {"parent": "b"}, "b": {"parent": "a"}}
-    chat[0]["current_node"] = "a"
-    with pytest.raises(BadInput, match="its own ancestor"):
-        read_histories(samples.save(tmp_path, "c.json", chat))
+@pytest.mark.parametrize(("current", "parent"), [("gone", "root"), ("u2", "u2"), (None, None)])
+def test_a_service_is_read_whatever_is_odd_and_refused_if_strict(
+    current: str | None, parent: str | None, tmp_path: Path
+) -> None:
+    chat: Any = samples.chatgpt()
+    chat[0]["current_node"] = current
+    chat[0]["mapping"]["sys"]["parent"] = parent
+    chat[0]["mapping"]["u2"]["message"]["create_time"] = "no time"
+    file = samples.save(tmp_path, "c.json", chat)
+    reading = read_histories(file)
+    texts = [turn.text for turn in reading.histories[0].transcripts[0].turns]
+    assert texts == ["See this.", "I see.", "Thanks."]
+    assert reading.notes["times that can't be read"] == 1
+    with pytest.raises(BadInput, match="leave out --strict"):
+        read_histories(file, strict=True)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t"])
+def test_a_speaker_without_a_name_is_an_error(blank: str, tmp_path: Path) -> None:
+    episode = samples.cc()
+    episode["second session speakers"] = ["Neighbor A", blank]
+    file = samples.save(tmp_path, "c.json", [episode])
+    with pytest.raises(BadInput, match=r"second session dialogue\[1\]: a turn without a speaker"):
+        read_histories(file)
+    (history,) = read_histories(file, keep_going=True).histories
+    assert [len(session.turns) for session in history.transcripts] == [2, 1, 2]
+    (user,) = samples.memorybank().values()
+    assert isinstance(user, dict)
+    bank: samples.Json = {blank: {**user, "name": blank}, "Eve": {**user, "name": None}}
+    file = samples.save(tmp_path, "b.json", bank)
+    with pytest.raises(BadInput, match="a user without a name"):
+        read_histories(file)
+    assert [h.name for h in read_histories(file, keep_going=True).histories] == ["Eve"]
 
 
 def test_two_different_sessions_of_one_name_are_an_error(tmp_path: Path) -> None:

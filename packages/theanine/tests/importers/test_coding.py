@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -146,7 +147,10 @@ def test_cursor_in_an_archive_and_with_missing_messages(tmp_path: Path) -> None:
     (history,) = reading.histories
     assert reading.format == "cursor"
     assert said(history) == ["An old chat.", "Fix the parser.", "Thanks."]
-    assert history.notes == {"messages that the database doesn't hold": 1}
+    assert history.notes == {
+        "messages that the database doesn't hold": 1,
+        "turns without a time": 1,
+    }
 
 
 def test_a_damaged_database_is_named(tmp_path: Path) -> None:
@@ -166,3 +170,108 @@ def test_a_folder_of_claude_code_with_other_file_names(tmp_path: Path) -> None:
     save(tmp_path, "s1.jsonl", lines(line("1", "Fix the parser.")))
     (history,) = read_histories(tmp_path, format="claude-code").histories
     assert said(history) == ["Fix the parser."]
+
+
+def codex_line(content: object, role: str = "user", **fields: object) -> Json:
+    payload: Json = {"type": "message", "role": role, "content": content}
+    return {"timestamp": START.isoformat(), "type": "response_item", "payload": payload, **fields}
+
+
+@pytest.mark.parametrize("empty", ["", " ", None, [], {}, 7])
+@pytest.mark.parametrize("field", ["summary", "custom-title", "aiTitle", "other"])
+def test_what_says_nothing_takes_no_title_away(field: str, empty: object, tmp_path: Path) -> None:
+    title: Json = {"type": "summary", "summary": "The boat"}
+    text = lines(line("1", "Hi."), title, {"type": "mode", field: empty})
+    (session,) = only(save(tmp_path, FILES[0], text)).transcripts
+    assert session.metadata["title"] == "The boat"
+
+
+def test_a_later_start_of_codex_adds_to_what_is_known(tmp_path: Path) -> None:
+    metas: list[Json] = [{"id": "s", "cwd": "/srv/boats"}, {"cwd": ""}, {}, {"id": "t"}]
+    records: list[Json] = [{"type": "session_meta", "payload": meta} for meta in metas]
+    text = lines(*records, codex_line("Hi."))
+    (session,) = only(save(tmp_path, "rollout-1.jsonl", text)).transcripts
+    assert session.metadata == {"source": "codex", "conversation": "t", "project": "boats"}
+
+
+@pytest.mark.parametrize("name", [FILES[0], "rollout-1.jsonl"])
+@pytest.mark.parametrize("content", [None, "", [], "missing"])
+def test_words_beside_an_empty_content_are_kept(content: object, name: str, tmp_path: Path) -> None:
+    is_codex = name.startswith("rollout")
+    record = codex_line(content) if is_codex else line("1", content)
+    message = record["payload" if is_codex else "message"]
+    assert isinstance(message, dict)
+    message["text"] = "Please keep the blue boat."
+    if content == "missing":
+        del message["content"]
+    assert said(only(save(tmp_path, name, lines(record)))) == ["Please keep the blue boat."]
+
+
+@pytest.mark.parametrize("name", [FILES[0], "rollout-1.jsonl"])
+def test_words_beside_tool_calls_are_noted(name: str, tmp_path: Path) -> None:
+    content: list[Json] = [{"type": "tool_use", "name": "Read", "input": {}}]
+    is_codex = name.startswith("rollout")
+    records = [
+        codex_line(each, "assistant") if is_codex else line(f"{i}", each, "assistant")
+        for i, each in enumerate((content, "Done."))
+    ]
+    message = records[0]["payload" if is_codex else "message"]
+    assert isinstance(message, dict)
+    message["aside"] = "The blue boat."
+    history = only(save(tmp_path, name, lines(*records)))
+    assert said(history) == ["Done."]
+    assert history.notes == {
+        "tool calls and results left out": 1,
+        'words in other fields left out: "aside"': 1,
+    }
+
+
+@pytest.mark.parametrize("role", ["critic", "System", "developer", "tool"])
+def test_codex_leaves_out_roles_that_are_neither_side(role: str, tmp_path: Path) -> None:
+    text = lines(codex_line("Hi."), codex_line("Weak.", role), codex_line("Hello.", "assistant"))
+    history = only(save(tmp_path, "rollout-1.jsonl", text))
+    assert said(history) == ["Hi.", "Hello."]
+    assert history.notes == {"system and tool messages left out": 1}
+
+
+def test_a_message_of_codex_without_a_time_gets_that_of_the_line_before(tmp_path: Path) -> None:
+    def at(minutes: int) -> str:
+        return (START + timedelta(minutes=minutes)).isoformat()
+
+    text = lines(
+        codex_line("Hi."),
+        {"timestamp": at(5), "type": "event_msg", "payload": {}},
+        codex_line("Hello.", "assistant", timestamp=None),
+        codex_line("Bye.", timestamp=at(9)),
+    )
+    history = only(save(tmp_path, "rollout-1.jsonl", text))
+    (session,) = history.transcripts
+    assert [turn.at - START for turn in session.turns] == [
+        timedelta(minutes=minutes) for minutes in (0, 5, 9)
+    ]
+    assert history.notes == {"turns without a time": 1}
+
+
+def test_the_first_version_of_codex_is_not_odd(tmp_path: Path) -> None:
+    meta: Json = {"id": "s", "timestamp": START.isoformat(), "instructions": None}
+    message: Json = {"type": "message", "role": "user", "content": "Fix the parser."}
+    file = save(tmp_path, "rollout-1.jsonl", lines(meta, message))
+    assert read_histories(file, strict=True) == read_histories(file)
+    (session,) = only(file).transcripts
+    assert (session.at, session.dated) == (START, True)
+
+
+def test_the_age_of_a_chat_is_enough_for_cursor_but_not_for_some_messages(tmp_path: Path) -> None:
+    file = WRITERS["cursor"](tmp_path, [Said("Fix it."), Said("Done.", "assistant", 1)])
+    for number in (0, 1):
+        with closing(sqlite3.connect(file)) as db:
+            key = f"bubbleId:c-1:b{number}"
+            value: Json = {"type": number + 1, "text": "Words."}
+            db.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", (key, json.dumps(value)))
+            db.commit()
+        assert read_histories(file).notes == {"turns without a time": number + 1}
+        if number == 0:
+            with pytest.raises(BadInput, match="turns without a time; leave out --strict"):
+                read_histories(file, strict=True)
+    (session,) = read_histories(file, strict=True).histories[0].transcripts
+    assert session.at == START

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import theanine
@@ -17,10 +19,16 @@ from support.chat_exports import WRITERS, Said
 from theanine.errors import BadInput
 from theanine.importers import FORMATS, read_histories
 
-DATA_SETS = {"locomo", "msc", "cc", "memorybank", "beam", "longmemeval", "memories"}
+DATA_SETS = {"locomo", "msc", "cc", "memorybank", "beam", "longmemeval", "secom", "memories"}
 OURS = {"jsonl", "text"}
-LINES = {"markdown", "notes", "whatsapp", "mail", "gemini"}
+STATEMENTS = {"other-memories"}
+"""Formats of what is remembered, without a chat."""
+LINES = {"markdown", "notes", "whatsapp", "mail", "gemini", "skype", "captions"}
 """Formats in which a line can also be a heading, a name, a quote or markup; not so here."""
+UNTIMED = {"lmstudio", "chatbot-ui"}
+"""Formats whose messages have no times of their own."""
+ONE_LINE = {"captions"}
+"""Formats in which words have no lines."""
 
 TALK = [
     Said("I booked the ferry to Cres.", "user", 0),
@@ -30,7 +38,7 @@ TALK = [
 
 
 def test_every_format_has_a_writer() -> None:
-    assert set(WRITERS) == set(FORMATS) - DATA_SETS - OURS
+    assert set(WRITERS) == set(FORMATS) - DATA_SETS - OURS - STATEMENTS
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -40,8 +48,10 @@ def test_every_export_is_recognized_and_dated(name: str, tmp_path: Path) -> None
     assert reading.format == name
     assert reading == read_histories(file, format=name)
     turns = [t for h in reading.histories for s in h.transcripts for t in s.turns]
-    assert [t.text for t in turns] == [said.text for said in TALK]
-    assert [t.at for t in turns] == [said.at for said in TALK]
+    texts = [" ".join(s.text.split()) if name in ONE_LINE else s.text for s in TALK]
+    assert [t.text for t in turns] == texts
+    if name not in UNTIMED:
+        assert [t.at for t in turns] == [said.at for said in TALK]
     for history in reading.histories:
         for session in history.transcripts:
             assert session.metadata["source"] == name
@@ -62,11 +72,14 @@ plain_text = st.lists(plain, min_size=1, max_size=4).map("\n".join).filter(str.s
 @given(data=st.data())
 def test_no_word_is_lost(name: str, data: st.DataObject) -> None:
     texts = data.draw(st.lists(plain_text if name in LINES else any_text, min_size=1, max_size=6))
+    texts.append("Bye.")
     said = [Said(text.strip(), ("user", "assistant")[i % 2], i) for i, text in enumerate(texts)]
     with tempfile.TemporaryDirectory() as folder:
         reading = read_histories(WRITERS[name](Path(folder), said), format=name)
+    # Words that WhatsApp itself writes, such as "null", are left out and counted.
+    assume("deleted and system messages left out" not in reading.notes)
     turns = [t for h in reading.histories for s in h.transcripts for t in s.turns]
-    normal = _words if name in LINES else str.strip
+    normal = str.split if name in ONE_LINE else _words if name in LINES else str.strip
     assert [normal(t.text) for t in turns] == [normal(each.text) for each in said]
 
 
@@ -116,4 +129,42 @@ def test_a_later_export_adds_only_what_is_new(name: str, tmp_path: Path) -> None
             (history,) = read_histories(WRITERS[name](tmp_path / folder, talk)).histories
             assert ana.log(history).turns_new == new
         texts = [turn.text for turn in ana.turns()]
-    assert texts == [*(said.text for said in TALK), *(said.text for said in later[2:])]
+    expected = [*(said.text for said in TALK), *(said.text for said in later[2:])]
+    assert list(map(str.split, texts)) == list(map(str.split, expected))
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_proper_export_is_not_odd(name: str, tmp_path: Path) -> None:
+    file = WRITERS[name](tmp_path, TALK)
+    assert read_histories(file, strict=True) == read_histories(file)
+
+
+ISO_TIMES = [
+    *("messages", "claude-code", "codex", "librechat", "character-ai", "skype", "typingmind"),
+    "mistral",
+]
+"""Formats of JSON texts whose messages have times in ISO 8601."""
+ALWAYS_TIMED = {"claude-code", "codex"}
+"""Those in which a conversation without any time is odd."""
+
+
+@pytest.mark.parametrize("gone", [[0], [1], [2], [0, 2], [0, 1, 2]])
+@pytest.mark.parametrize("name", ISO_TIMES)
+def test_a_missing_time_is_noted_and_refused_if_strict(
+    name: str, gone: Sequence[int], tmp_path: Path
+) -> None:
+    path = WRITERS[name](tmp_path, TALK)
+    for file in [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]:
+        text = file.read_text("utf-8")
+        for i in gone:
+            text = text.replace(json.dumps(TALK[i].iso), "null")
+        file.write_text(text, "utf-8")
+    reading = read_histories(path)
+    turns = [t for h in reading.histories for s in h.transcripts for t in s.turns]
+    assert {t.text for t in turns} == {said.text for said in TALK}
+    if len(gone) < len(TALK) or name in ALWAYS_TIMED:
+        assert reading.notes["turns without a time"] == len(gone)
+        with pytest.raises(BadInput, match=r"turns without a time; leave|items are invalid"):
+            read_histories(path, strict=True)
+    else:
+        assert read_histories(path, strict=True) == reading

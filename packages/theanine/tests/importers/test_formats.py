@@ -34,6 +34,13 @@ SAMPLES = {
     "memorybank": samples.memorybank(),
     "beam": samples.beam(),
     "longmemeval": samples.longmemeval(),
+    "secom": [
+        [
+            "<Turn 0>: [human]: Is it [bot]: or not?\n[bot]: It is.\nReally.",
+            "[user]: A\n[agent]: B",
+        ],
+        ["<Turn 0>: [human]: I sail.\n[bot]: "],
+    ],
     "memories": samples.memories(),
     "text": "Ana: Hello.\nBo: Hi.\n",
     "jsonl": samples.line(),
@@ -151,6 +158,18 @@ def test_cc_accepts_both_spellings_of_its_fields(separator: str, tmp_path: Path)
     assert history.transcripts[2].turns[1].key == "2"
 
 
+def test_secoms_exchanges_have_both_speakers_and_no_dates(tmp_path: Path) -> None:
+    history = only(samples.save(tmp_path, "example.json", SAMPLES["secom"]))
+    said = [[turn.text for turn in one.turns] for one in history.transcripts]
+    assert said == [["Is it [bot]: or not?", "It is.\nReally.", "A", "B"], ["I sail."]]
+    assert [turn.role for turn in history.transcripts[0].turns] == ["user", "assistant"] * 2
+    assert [one.key for one in history.transcripts] == ["example/1", "example/2"]
+    assert not any(one.dated for one in history.transcripts)
+    broken = samples.save(tmp_path, "broken.json", [["[human]: A\n[bot]: B", "[human]: alone"]])
+    with pytest.raises(BadInput, match=r"broken.json, \[0\]\[1\]: it is not"):
+        read_histories(broken)
+
+
 def test_memorybank_has_one_session_per_day_with_the_assistant(tmp_path: Path) -> None:
     history = only(samples.save(tmp_path, "b.json", samples.memorybank()))
     first, second = history.transcripts
@@ -174,6 +193,7 @@ def test_chatgpt_reads_the_current_branch_and_counts_what_it_omits(tmp_path: Pat
         "turns moved to keep time order": 1,
         "hidden messages left out": 1,
         "turns without a time": 1,
+        "messages of other branches left out": 1,
     }
 
 

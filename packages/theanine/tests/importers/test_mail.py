@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theanine.importers import read_histories
+from theanine.importers.charsets import decode_charset
 from theanine.importers.html_text import html_to_text
 from theanine.importers.quotes import strip_quotes
 from theanine.types import History
@@ -23,6 +25,88 @@ QUOTING = {
     "original": "\n\n-----Original Message-----\nFrom: Bo\nFerry?\n",
     "signature": "\n-- \nAna Horvat\n+385 1 234\n",
 }
+
+
+LANGUAGES = {
+    "nl": "Van: {}\nVerzonden: woensdag 8 mei 2024 10:00\nAan: Ana\nOnderwerp: x",
+    "pl": "Od: {}\nWysłano: środa, 8 maja 2024 10:00\nDo: Ana\nTemat: x",
+    "sv": "Från: {}\nSkickat: den 8 maj 2024 10:00\nTill: Ana\nÄmne: x",
+    "fi": "Lähettäjä: {}\nLähetetty: keskiviikko 8. toukokuuta 2024 10.00\nAihe: x",
+    "ru": "*От:* {}\n*Отправлено:* 8 мая 2024 г. 10:00\n*Кому:* Ana\n*Тема:* x",
+    "es": "Enviado: miércoles, 8 de mayo de 2024 10:00\nDe: {}\nPara: Ana",
+    "ko": "보낸 사람: {}\n보낸 날짜: 2024년 5월 8일 수요일 10:00\n받는 사람: Ana",
+    "ar": "من: {}\nتاريخ الإرسال: 8 مايو 2024 10:00\nإلى: Ana\nالموضوع: x",
+    "ja": "差出人: {}\n送信日時: 2024年5月8日 10:00\n宛先: Ana\n件名: x",
+    "zh": "发件人：{}\n发送时间：2024年5月8日 10:00\n收件人：Ana",
+    "yahoo": "On Wednesday, May 8, 2024, 10:00 AM, {} wrote:",
+    "gmail-zh": "{} 于2024年5月8日周三 10:00写道：",
+    "gmail-ja": "2024年5月8日(水) 10:00 {}:",
+    "gmail-ru": "ср, 8 мая 2024 г. в 10:00, {}:",
+    "gmail-tr": "{}, 8 May 2024 Çar, 10:00 tarihinde\nşunu yazdı:",
+    "apple": "On 8 May 2024, at 10:00, {} wrote:",
+    "fastmail": "Am Mi, 8. Mai 2024, um 10:00, schrieb {}:",
+}
+
+
+@pytest.mark.parametrize("mark", ["", "> "])
+@pytest.mark.parametrize(
+    "line", ["", "________________________________\n", "---- Переслано ----\n"]
+)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_quotations_are_known_by_their_form(language: str, line: str, mark: str) -> None:
+    head = LANGUAGES[language].format("Bo Horvat <bo@example.org>")
+    assert strip_quotes(f"Yes, gladly.\n\n{line}{head}\n\n{mark}Ferry?\n") == "Yes, gladly."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "Sent from my iPhone",
+            "Von meinem iPhone gesendet",
+            "iPhoneから送信",
+            "Inviato da iPhone",
+        ),
+        *(
+            "iPhone'umdan gönderildi",
+            "从我的 iPhone 发送",
+            "Отправлено с iPhone",
+            "Envoyé de mon iPhone",
+        ),
+        *("Inviato da iPhone", "Envoyé de mon iPhone"),
+        *("Poslano s mojeg iPhonea", "Enviado do meu iPhone", "Skickat från min iPhone"),
+        *("Sent from Yahoo Mail on Android", "Sent with Proton Mail secure email."),
+        *("Get Outlook for iOS<https://aka.ms/o0ukef>", "Gesendet mit der GMX Mail App"),
+    ],
+)
+def test_lines_that_apps_add(line: str) -> None:
+    assert strip_quotes(f"Yes, gladly.\n\n{line}\n") == "Yes, gladly."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hi,\n\nMy iPhone is broken.",
+        "Hi,\n\nI lost my iPhone",
+        "Hi,\n\nI sent it from my iPhone yesterday",
+        "Hi,\n\nGet me an iPhone",
+        "Name: Bo\nTel: 12 34\nMail: bo@example.org",
+        "Trip:\nWhen: 8 May 2024 10:00\nWhere: Cres\nWho: Bo",
+        "Berth: 12\nMail: office@marina.hr\nOpen: 08:00\nPhone: 12",
+        "Hi,\n\nwrite to bo@example.org by 8 May 2024, and bring:\n\neggs\nmilk",
+    ],
+)
+def test_own_words_that_look_like_quotations_stay(text: str) -> None:
+    assert strip_quotes(text) == text
+
+
+def test_what_outlook_quotes_in_html_is_left_out() -> None:
+    html = (
+        "<div>Yes, gladly.</div><div id='appendonsend'></div><hr><div id='divRplyFwdMsg'>"
+        "<b>Från:</b> Bo</div><div>Ferry?</div>"
+    )
+    assert html_to_text(html, without_quotes=True) == "Yes, gladly."
+    assert "Ferry?" in html_to_text(html[html.index("<hr>") :], without_quotes=True)
 
 
 @pytest.mark.parametrize("client", QUOTING)
@@ -121,20 +205,69 @@ def test_a_mailbox_has_a_session_a_thread(tmp_path: Path) -> None:
     }
 
 
-def test_odd_encodings_are_read_and_malformed_mails_named(tmp_path: Path) -> None:
+def test_odd_encodings_are_read(tmp_path: Path) -> None:
     latin = (
         b"From: =?iso-8859-1?q?Andr=E9?= <a@b.org>\r\nDate: Wed, 8 May 2024 13:56:00 +0200\r\n"
         b"Content-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: 8bit\r\n\r\n"
         b"Caf\xe9 at noon?\r\n"
     )
     unknown = latin.replace(b"iso-8859-1\r\nContent", b"klingon\r\nContent")
-    undated = b"From: bo@example.org\nSubject: x\n\nHello.\n"
-    box = save_mailbox(tmp_path / "odd.mbox", latin, unknown, undated)
-    reading = read_histories(box, keep_going=True)
-    assert said(reading.histories[0])[0] == ("André", "Café at noon?")
-    assert len(said(reading.histories[0])) == 2
-    assert [item.where for item in reading.rejected] == ["odd.mbox, mail 3"]
-    assert "not the date of a mail" in reading.rejected[0].reason
+    box = save_mailbox(tmp_path / "odd.mbox", latin, unknown)
+    assert said(read_histories(box).histories[0]) == [("André", "Café at noon?")] * 2
+
+
+@pytest.mark.parametrize(
+    ("date", "right", "reason"),
+    [
+        (b"Date: Wed, 31 Feb 2024 25:61:00 +0200\n", "2024-05-08T12:00", 'the line "From "'),
+        (b"", "2024-05-08T12:00", 'the line "From "'),
+        (b"Date: 8. Mai 2024 um 13:56\n", "2024-05-08T13:56", "its date in other words"),
+        (
+            b"Received: by a.org; Wed, 8 May 2024 13:56:00 +0000\nDate: soon\n",
+            "2024-05-08T13:56",
+            "when it was received",
+        ),
+    ],
+)
+def test_impossible_dates_are_told_by_others(
+    date: bytes, right: str, reason: str, tmp_path: Path
+) -> None:
+    odd = b"From: bo@example.org\nSubject: x\n" + date + b"\nHello.\n"
+    reading = read_histories(save_mailbox(tmp_path / "odd.mbox", odd, mail(9, "Good.")))
+    turns = [turn for s in reading.histories[0].transcripts for turn in s.turns]
+    assert [f"{t.at:%FT%H:%M}" for t in turns if "Hello." in t.text] == [right]
+    assert len(turns) == 2
+    assert reading.notes == {f"mails with an impossible date, dated by {reason}": 1}
+
+
+def test_a_mail_without_any_date_is_undated(tmp_path: Path) -> None:
+    file = tmp_path / "a.eml"
+    file.write_bytes(b"From: bo@example.org\nSubject: x\nDate: soon\n\nHello.\n")
+    reading = read_histories(file)
+    assert [session.dated for session in reading.histories[0].transcripts] == [False]
+    assert reading.notes == {"mails without a date": 1}
+
+
+@pytest.mark.parametrize(
+    ("charset", "encoding"),
+    [
+        *[("cp-850", "cp850"), ("x-sjis", "cp932"), ("ks_c_5601-1987", "cp949")],
+        *[("win-1251", "cp1251"), ("iso-8859-8-i", "iso8859-8"), ("x-mac-roman", "mac-roman")],
+        *[("unicode-1-1-utf-7", "utf-7"), ("gb2312", "gb18030"), ("ISO_8859-2", "iso8859-2")],
+        *[("x-unknown", "utf-8"), ("klingon", "utf-8"), ("us-ascii", "utf-8")],
+        *[("base64", "utf-8"), ("utf8", "utf-8"), ("IBM850", "cp850"), ("csShiftJIS", "cp932")],
+    ],
+)
+def test_charsets_by_the_names_that_senders_use(charset: str, encoding: str) -> None:
+    for words in ("Grün", "Čuvaj", "שלום", "Привет", "こんにちは", "안녕", "你好", "hello"):
+        with suppress(UnicodeEncodeError):
+            assert decode_charset(words.encode(encoding), charset) == words
+
+
+def test_a_sentence_that_begins_with_from_ends_no_mail(tmp_path: Path) -> None:
+    talk = "Hello.\n\nFrom here on, calm.\nFrom noon in 2024\n\nFrom Bo: a list\n\nBye.\n"
+    reading = read_histories(save_mailbox(tmp_path / "b.mbox", mail(1, talk), mail(2, "Good.")))
+    assert [text for _, text in said(reading.histories[0])] == [talk.strip(), "Good."]
 
 
 def test_replies_that_name_only_the_mail_before_are_one_thread(tmp_path: Path) -> None:

@@ -378,3 +378,200 @@ def test_gemini_groups_prompts_by_conversation(tmp_path: Path) -> None:
     ]
     assert [t.role for t in turns(history)] == ["user", "assistant"] * 3
     assert history.notes == {"activities that are no prompts left out": 1}
+
+
+def whatsapp(tmp_path: Path, *lines: str, name: str = "WhatsApp Chat with Bo.txt") -> History:
+    return only(save(tmp_path, name, "\n".join(lines)), zone=ZAGREB)
+
+
+@pytest.mark.parametrize(
+    ("dates", "right"),
+    [
+        (["28/12/2023", "31/12", "02/01"], ["2023-12-28", "2023-12-31", "2024-01-02"]),
+        (["30 Dec", "2 Jan", "03/01/2024"], ["2023-12-30", "2024-01-02", "2024-01-03"]),
+        (["Dec 30", "Jan 2", "2024-01-03"], ["2023-12-30", "2024-01-02", "2024-01-03"]),
+        (["24/2/3", "24/5/13"], ["2024-02-03", "2024-05-13"]),
+        (["24. 5. 13.", "24. 6. 1."], ["2024-05-13", "2024-06-01"]),
+    ],
+)
+def test_years_of_whatsapp(dates: list[str], right: list[str], tmp_path: Path) -> None:
+    history = whatsapp(tmp_path, *(f"{date}, 12:00 - Ana: Hello." for date in dates))
+    assert [f"{turn.at:%F}" for turn in turns(history)] == right
+
+
+def test_a_chat_without_years_is_of_the_year_of_its_file(tmp_path: Path) -> None:
+    export = save_zip(
+        tmp_path / "chat.zip",  # whose files are of 1980
+        {"_chat.txt": "[30/12, 12:00] Ana: Old.\n[02/01, 12:00] Bo: New.\n"},
+    )
+    history = only(export, zone=ZAGREB)
+    assert [f"{turn.at:%m-%d}" for turn in turns(history)] == ["12-30", "01-02"]
+    assert turns(history)[0].at.year + 1 == turns(history)[1].at.year
+    assert history.notes["files without years, dated by their last change"] == 1
+
+
+@pytest.mark.parametrize("quoted", ["[12/05/24, 21:50:00] Cy: Sold!", "[21:50, 12/05/2024] Cy: S"])
+def test_a_chat_pasted_into_a_message_stays_in_it(quoted: str, tmp_path: Path) -> None:
+    history = whatsapp(
+        tmp_path,
+        "13/05/2024, 21:50 - Ana: Look:",
+        quoted,
+        "13/05/2024, 21:51 - Bo: No!",
+    )
+    assert said(history) == [("Ana", f"Look:\n{quoted}"), ("Bo", "No!")]
+
+
+def test_two_exports_in_one_file_stay_apart(tmp_path: Path) -> None:
+    history = whatsapp(
+        tmp_path, "13/05/2024, 21:50 - Ana: Old phone.", "[14/05/24, 21:50:00] Ana: New phone."
+    )
+    assert said(history) == [("Ana", "Old phone."), ("Ana", "New phone.")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        'Luc "Doc" Martin',
+        "Mum ❤️",
+        "🐻",
+        "„Opa“ Franz",
+        "Dr. O'Neil-Šarić (work)",
+        "+385 91 1",
+        "王 伟",
+    ],
+)
+def test_names_with_odd_characters(name: str, tmp_path: Path) -> None:
+    history = whatsapp(tmp_path, f"13/05/2024, 21:50 - {name}: Hello: you.")
+    assert said(history) == [(name, "Hello: you.")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Chat de WhatsApp con Bo.txt", "与Bo的WhatsApp对话.txt", "Bo ile WhatsApp Sohbeti.txt"],
+)
+def test_whom_a_chat_is_with_is_found_in_its_name(name: str, tmp_path: Path) -> None:
+    talk = ["13/05/2024, 21:50 - Ana: Hi.", "13/05/2024, 21:51 - Bo: Hi."]
+    history = whatsapp(tmp_path, *talk, name=name)
+    assert (history.name, history.transcripts[0].metadata["title"]) == ("Ana", "Bo")
+
+
+def test_a_name_that_begins_like_another_stays(tmp_path: Path) -> None:
+    names = ["Ana", "Ana Maria Horvat Novak", 'Jean "JJ', 'Jean "JJ']
+    history = whatsapp(tmp_path, *(f"13/05/2024, 21:50 - {name}: Hi." for name in names))
+    assert [speaker for speaker, _ in said(history)] == names
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Ana changed the subject from Trip: Rome to Trip: Naples",
+        'Cy changed the group name from "Trip: Rome" to "Trip"',
+        "Cy hat den Betreff der Gruppe von Reise: Rom zu Reise: Wien geändert",
+    ],
+)
+def test_lines_of_whatsapp_with_a_colon_are_named(line: str, tmp_path: Path) -> None:
+    talk = ["13/05/2024, 21:50 - Ana: Hi.", f"13/05/2024, 21:51 - {line}"]
+    history = whatsapp(tmp_path, *talk)
+    assert said(history) == [("Ana", "Hi.")]
+    assert history.notes["system lines left out"] == 1
+    assert '"' in line or f'"{line}" read as a line by WhatsApp' in history.notes
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["Esta mensagem foi apagada", "Bu mesaj silindi", "Данное сообщение удалено", "此訊息已刪除",
+     "Ova poruka je izbrisana", "このメッセージは削除されました", "Čeka se poruka",
+     "Propušten glasovni poziv", "Pesan ini telah dihapus", "تم حذف هذه الرسالة"],
+)  # fmt: skip
+def test_notes_in_other_languages_are_left_out_and_named(note: str, tmp_path: Path) -> None:
+    talk = [f"13/05/2024, 21:50 - Ana: {note}", "13/05/2024, 21:51 - Bo: So?"]
+    history = whatsapp(tmp_path, *talk)
+    assert said(history) == [("Bo", "So?")]
+    assert history.notes["deleted and system messages left out"] == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["I deleted your message, sorry", "did you delete the message?", "Ich lösche die Nachricht",
+     "Ich habe die Nachricht gelöscht", "read <The Great Gatsby>", "press <Enter>", "<3",
+     "<b>bold</b>", "missed you all day"],
+)  # fmt: skip
+def test_words_that_look_like_notes_stay(words: str, tmp_path: Path) -> None:
+    assert said(whatsapp(tmp_path, f"13/05/2024, 21:50 - Ana: {words}")) == [("Ana", words)]
+
+
+def test_contacts_places_and_polls_keep_their_words(tmp_path: Path) -> None:
+    history = whatsapp(
+        tmp_path,
+        "[13.05.24, 21:50:00] Ana: \u200eUbicación: https://maps.google.com/?q=45.3,14.4",
+        "[13.05.24, 21:51:00] Bo: \u200eKlara Novak.vcf \u200econtact card omitted",
+        "[13.05.24, 21:52:00] Bo: \u200e<attached: 00000012-Klara Novak.vcf>",
+        "[13.05.24, 21:53:00] Ana: \u200eENCUESTA:\nWhere?\n\u200eOPCIÓN: Roma (\u200e3 votos)",
+        "[13.05.24, 21:54:00] Ana: @\u2068Klara Novak\u2069 knows.",
+    )
+    assert said(history) == [
+        ("Ana", "Ubicación: https://maps.google.com/?q=45.3,14.4"),
+        ("Bo", '[shares the contact "Klara Novak"]'),
+        ("Bo", '[shares the contact "00000012-Klara Novak"]'),
+        ("Ana", "ENCUESTA:\nWhere?\nOPCIÓN: Roma (3 votos)"),
+        ("Ana", "@Klara Novak knows."),
+    ]
+
+
+def test_imessage_as_text(tmp_path: Path) -> None:
+    chat = """May 17, 2024  5:29:42 PM (Read by you after 1 hour, 2 minutes)
+Me
+Did you wash the sails?
+
+All of them?
+Tapbacks:
+    Loved by Bo
+    May 17, 2024  5:31:10 PM
+    Bo
+    A reply.
+
+May 17, 2024  5:30:10 PM
+Bo
+attachments/2024/IMG 1.heic
+Yes, twice: they are clean.
+Sent with Confetti
+
+May 17, 2024  5:30:30 PM You named the conversation Boats
+
+May 17, 2024  5:31:00 PM
+Me
+May 17, 2024  5:31:00 PM Thank you.
+Edited 10 seconds later: Thank you!
+
+May 17, 2024  5:31:10 PM
+Bo
+A reply.
+This message responded to an earlier message.
+"""
+    reading = read_histories(save(tmp_path, "Bo.txt", chat), zone=ZAGREB)
+    (history,) = reading.histories
+    assert reading.format == "imessage"
+    assert said(history) == [
+        ("Me", "Did you wash the sails?\n\nAll of them?"),
+        ("Bo", 'Yes, twice: they are clean. [shares the file "IMG 1.heic"]'),
+        ("Me", "Thank you!"),
+        ("Bo", "A reply."),
+    ]
+    assert turns(history)[0].at == datetime(2024, 5, 17, 17, 29, 42, tzinfo=ZAGREB)
+    assert history.notes == {
+        "tapbacks left out": 1,
+        "copies of replies left out": 1,
+        "service messages left out": 1,
+    }
+
+
+def test_slack_conversations_missing_from_its_lists_are_in_their_order(tmp_path: Path) -> None:
+    names = [f"boats-{i}" for i in range(8)]
+    day: list[Json] = [{"type": "message", "user": "U1", "ts": "1715630161.0001", "text": "Hi."}]
+    files: dict[str, object] = {f"{name}/2024-05-13.json": day for name in reversed(names)}
+    files |= {"users.json": [{"id": "U1", "name": "ana"}], "2024-05-13.json": day}
+    files["channels.json"] = [{"id": "C1", "name": "boats-5"}]
+    history = only(save_zip(tmp_path / "export.zip", files))
+    titles = [session.metadata["title"] for session in history.transcripts]
+    assert titles == ["#boats-5", *(f"#{name}" for name in names if name != "boats-5")]
+    assert history.notes == {"days outside of a conversation's folder left out": 1}

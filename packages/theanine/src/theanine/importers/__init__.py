@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from theanine.importers.base import Format, Rejected
 from theanine.importers.preview import HistoryPreview, is_one_account, preview_history
-from theanine.importers.reading import FORMATS, ImportedHistories, read_histories
+from theanine.importers.reading import (
+    FORMATS,
+    ImportedHistories,
+    UnknownFormat,
+    read_histories,
+)
 from theanine.importers.source import is_store_export, read_export, read_text
 
 __all__ = [
@@ -13,6 +18,7 @@ __all__ = [
     "HistoryPreview",
     "ImportedHistories",
     "Rejected",
+    "UnknownFormat",
     "is_one_account",
     "is_store_export",
     "preview_history",

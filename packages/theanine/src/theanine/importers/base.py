@@ -13,13 +13,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar, cast
 
 from theanine.errors import BadInput
 from theanine.importers.dates import formatted_time, has_offset, iso_date_time
 from theanine.importers.folder import Folder
 from theanine.importers.json_stream import ITEMS, select
-from theanine.importers.schema import Object, as_object, check, parse
+from theanine.importers.schema import Object, as_object, check, parse, require_storable
 from theanine.importers.source import STANDARD_INPUT, Source, decode
 from theanine.types import History, ImportedMemory, Role, Transcript, Utterance
 
@@ -43,6 +43,28 @@ class Rejected(NamedTuple):
     reason: str
 
 
+@dataclass(slots=True)
+class Entry:
+    """A turn as it was read; what the source doesn't say is empty or None.
+
+    Attributes:
+        where: its place in the source.
+        role: turns of a ``tool`` are found, but never remembered as the user's.
+        name: the speaker's.
+        key: its id in the source.
+        thread: of a reply in a thread, the key of the turn that it replies to.
+    """
+
+    where: str
+    role: Role | None = None
+    name: str = ""
+    text: str = ""
+    attachment: str = ""
+    key: str | None = None
+    at: datetime | None = None
+    thread: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """The caller's options; see :func:`theanine.importers.read_histories`."""
@@ -52,6 +74,8 @@ class Options:
     memories: bool = False
     name: str | None = None
     speaker: str | None = None
+    strict: bool = False
+    layout: Mapping[str, object] | None = None
 
     @property
     def local(self) -> tzinfo:
@@ -70,7 +94,7 @@ class Intake:
         folder: the folder or archive that it is from, or None.
         first: the first JSON object in it (of a list: its first item), or empty; of a large one
             only its beginning.
-        ahead: the first JSON objects of a source of kind ``lines``.
+        ahead: the first JSON objects of a list or of lines.
         lines: the first lines of a plain text that aren't blank.
         seen: ids that were read from any file of the same import; for formats that repeat turns.
         notes: oddities of the history that is being read, counted.
@@ -115,6 +139,21 @@ class Intake:
         """Return the speaker of a turn in a chat that has only roles."""
         return (self.options.speaker if role == "user" else None) or SPEAKERS[role]
 
+    def turn(self, entry: Entry, key: str | None = None) -> Utterance:
+        """Return an entry that has a time as a turn; without a name it gets that of its role.
+
+        Raises BadInput if it can't be stored.
+        """
+        role = entry.role or "user"
+        fallback = self.speaker_of("user" if role == "user" else "assistant")
+        text, name, attachment = (
+            require_storable(each, entry.where)
+            for each in (entry.text, entry.name or fallback, entry.attachment)
+        )
+        key = key and require_storable(key, entry.where)
+        at = cast("datetime", entry.at)
+        return Utterance(text=text, speaker=name, at=at, role=role, key=key, attachment=attachment)
+
     def part(self, name: str, *transcripts: Transcript) -> History:
         """Return a part of a history that may change until it is exported again.
 
@@ -138,6 +177,12 @@ class Intake:
         except BadInput as fault:
             where = fault.where or self.name
             self.faults.append(Rejected(where, str(fault).removeprefix(f"{where}: ")))
+
+    def repaired(self, what: str, where: str, count: int = 1) -> None:
+        """Note something odd that was put right. Raises BadInput if reading is strict."""
+        if self.options.strict:
+            raise BadInput(f"{what}; leave out --strict to have it put right", where)
+        self.notes[what] += count
 
     def records(self) -> Iterator[tuple[str, Object]]:
         """Yield the source's JSON objects with their places: one a line, or a list's items."""
@@ -319,6 +364,8 @@ class Format:
         pick: the files of this format in a folder or an archive, in the order of reading.
         kind: the syntax of its sources, if they all have the same and it isn't JSON.
         joined: whether sessions of one key in several files are parts of one session.
+        repairs: whether an item that can't be read is left out and reported, unless reading is
+            strict; else it refuses the whole source.
     """
 
     name: str
@@ -328,3 +375,4 @@ class Format:
     pick: Callable[[Folder], Sequence[str]] = _none
     kind: Kind | None = None
     joined: bool = False
+    repairs: bool = False

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from theanine.importers.base import Format, Intake
+from theanine.importers.base import Entry, Format, Intake
 from theanine.importers.folder import Folder
 from theanine.importers.schema import Item, Object, Text, as_object, check, require_storable
-from theanine.importers.timestamps import ChatTurn, UntimedSession, UntimedTurn, make_history
+from theanine.importers.timestamps import ChatTurn, UntimedSession, make_history
 from theanine.types import History
 
 
@@ -62,7 +62,7 @@ def _batches(intake: Intake) -> Iterator[tuple[str, Object]]:
 
 def _session(intake: Intake, key: str, record: Object, where: str) -> UntimedSession:
     batch = check(_Batch, record, where)
-    turns: list[UntimedTurn] = []
+    turns: list[Entry] = []
     anchor = batch.time_anchor
     for number, group in enumerate(batch.turns):
         for _, at_turn, turn in intake.items(_Turn, group, f"{where}.turns[{number}]"):

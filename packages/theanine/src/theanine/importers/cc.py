@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from pydantic import Field
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, each_record
+from theanine.importers.base import Entry, Format, Intake, each_record
 from theanine.importers.dates import parse_duration
 from theanine.importers.schema import Filled, Item, Object, Text, check
-from theanine.importers.timestamps import UntimedSession, UntimedTurn, make_history
+from theanine.importers.timestamps import UntimedSession, make_history
 from theanine.types import History
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -56,10 +56,13 @@ def _sessions(intake: Intake, record: Object, name: str, where: str) -> Iterator
         if len(speakers) != len(texts):
             reason = f"{len(texts)} turns but {len(speakers)} speakers; make them match"
             raise BadInput(reason, at_dialogue)
-        turns = [
-            UntimedTurn(speaker, text, f"{at_dialogue}[{number}]")
-            for number, (speaker, text) in enumerate(zip(speakers, texts, strict=True))
-        ]
+        turns: list[Entry] = []
+        for number, (speaker, text) in enumerate(zip(speakers, texts, strict=True)):
+            with intake.catching():
+                at_turn = f"{at_dialogue}[{number}]"
+                if not speaker.strip():
+                    raise BadInput("a turn without a speaker; name the speaker", at_turn)
+                turns.append(Entry(at_turn, "user", speaker, text))
         yield UntimedSession(f"{name}/session_{i + 1}", turns, f"{where}, {session}", gap=gap)
 
 

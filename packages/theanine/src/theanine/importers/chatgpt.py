@@ -7,10 +7,12 @@ A list of conversations, each a tree of messages::
 
 Exports since 2026 are split into ``conversations-000.json``, ``conversations-001.json`` and so
 on. Each conversation becomes a session, all in one history; of its tree, the branch that ends at
-``current_node`` is read. What was said aloud is in parts of the type ``audio_transcription``, next
-to pointers to the sound, and is read as text; pictures and files are noted as attachments. Other
-content that isn't text, and messages that are hidden or of the system or of tools, are left out and
-counted.
+``current_node``, or else at the last message, is read. What was said aloud is in parts of the type
+``audio_transcription``, next to pointers to the sound, and is read as text; pictures and files are
+noted as attachments. What the assistant wrote into a canvas (a message to ``canmore``) and the
+report of a deep research (``metadata.chatgpt_sdk.widget_state``) are its words. Thoughts, and
+messages that are hidden or of the system or of tools, are left out and counted. ``chat.html`` of
+the archive has the same list in a script.
 
 Sources: skillsynchq/txcript ``docs/formats/chatgpt.md`` and mitkury/chatgpt-export-parser
 ``docs/chatgpt-data-export-format.md``. Exports of version 0.1 were real, voice and splits are as
@@ -19,171 +21,177 @@ published loaders show them.
 
 from __future__ import annotations
 
-from collections import Counter
+import json
+import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from typing import cast
 
-from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, SessionBuilder
-from theanine.importers.dates import epoch_time
-from theanine.importers.schema import (
-    Item,
-    Object,
-    Text,
-    as_object,
-    check,
-    is_object,
-    objects_in,
-    require_storable,
+from theanine.importers.base import Format, Intake
+from theanine.importers.schema import Object, is_object, objects_in
+from theanine.importers.table import (
+    EMPTY,
+    HIDDEN,
+    SYSTEM,
+    Entry,
+    Layout,
+    finish,
+    get,
+    read_talks,
+    role_in,
 )
-from theanine.types import History, Role, Utterance
+from theanine.importers.web_pages import chatgpt_conversations, is_chatgpt_page
+from theanine.importers.words import THOUGHTS, Words, strings
+from theanine.types import History, Role
 
-_TEXT_TYPES = ("text", "multimodal_text", None)
+TO_TOOLS = "messages to tools left out"
 _AUDIO = ("audio_asset_pointer", "real_time_user_audio_video_asset_pointer")
+_THINKING = ("thoughts", "reasoning_recap")
+_CANVAS = ("canmore", "canvas", "textdoc")
+_MARK = re.compile(r" ?\ue200(\w*)\ue202?([^\ue201]*)\ue201| ?【[^【】]{0,80}†[^【】]{0,80}】")
+"""Marks of what an answer cites: private characters round the kind and its arguments."""
+_REFERENCE = re.compile(r"(?:turn\d+[a-z]+\d+,?)+|L\d+(?:-L?\d+)?|[\d.,:-]*")
+
+LAYOUT = Layout(
+    messages=("mapping",),
+    item="message",
+    role=("author.role",),
+    words=("content",),
+    name=(),
+    time=("create_time", "update_time"),
+    talk_id=("conversation_id", "id"),
+    talk_time=("create_time", "update_time"),
+)
 
 
-class _Conversation(Item):
-    mapping: Object
-    current_node: object = None
-    conversation_id: Text | None = None
-    id: Text | None = None
-    title: Text | None = None
-    create_time: object = None
-
-
-def _read(intake: Intake) -> Iterator[History]:
-    name = intake.user_name()
-    for where, record in intake.records():
-        with intake.catching():
-            conversation = check(_Conversation, record, where)
-            title = (conversation.title or "").strip() or "untitled"
-            key = conversation.conversation_id or conversation.id or title
-            session = SessionBuilder(key, intake.notes, title=title)
-            _add_turns(intake, session, conversation, where)
-            if session:
-                yield intake.part(name, session.build())
-            else:
-                intake.notes["conversations without text"] += 1
-    yield intake.part(name)
-
-
-def _add_turns(
-    intake: Intake, session: SessionBuilder, conversation: _Conversation, where: str
-) -> None:
-    start, notes = conversation.create_time, intake.notes
-    previous = None if start is None else epoch_time(start, f"{where}.create_time")
-    for node, item, at_node in _branch(conversation, where):
-        with intake.catching():
-            # By hand: an export has very many messages, and a model would take twice the time.
-            message = as_object(item, at_node)
-            role = _role(message, at_node, notes)
-            text, attachment = _content(message, at_node, notes) if role else ("", "")
-            if role and (text or attachment):
-                at = _time(message, previous if session else None, previous, at_node, notes)
-                speaker = intake.speaker_of(role)
-                turn = Utterance(
-                    text=text, speaker=speaker, at=at, role=role, key=node, attachment=attachment
-                )
-                session.add(turn, at_node)
-                previous = at
-
-
-def _branch(conversation: _Conversation, where: str) -> Sequence[tuple[str, object, str]]:
-    """Return node id, message and place of each message from the root to the current node."""
-    mapping, node = conversation.mapping, conversation.current_node
-    if mapping and node is None:
-        raise BadInput('the field "current_node" is missing', where)
-    messages: list[tuple[str, object, str]] = []
-    seen: set[str] = set()
-    while mapping and node is not None:
-        if not isinstance(node, str) or node not in mapping:
-            raise BadInput(f'no node "{str(node)[:40]}" in the mapping; export again', where)
-        if node in seen:
-            raise BadInput(f'the node "{node[:40]}" is its own ancestor; export again', where)
-        seen.add(node)
-        at_node = f'{where}.mapping["{require_storable(node, where)[:40]}"]'
-        entry = as_object(mapping[node], at_node)
-        if entry.get("message") is not None:
-            messages.append((node, entry["message"], at_node))
-        node = entry.get("parent")
-    return messages[::-1]
-
-
-def _role(message: Object, where: str, notes: Counter[str]) -> Role | None:
-    """Return the message's role; None if it is no part of the conversation."""
-    role = as_object(message.get("author"), f"{where}, author").get("role")
-    metadata = as_object(message.get("metadata") or {}, f"{where}, metadata")
-    if metadata.get("is_visually_hidden_from_conversation"):
-        notes["hidden messages left out"] += 1
-    elif role != "user" and role != "assistant":
-        notes["system and tool messages left out"] += 1
+def _message(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
+    role = role_in(layout, message)[0]
+    metadata, notes = message.get("metadata"), intake.notes
+    report, state = _report(metadata)
+    if report:
+        return _finished(intake, message, [report], "assistant", where, state)
+    if get(metadata, "is_visually_hidden_from_conversation"):
+        notes[HIDDEN] += 1
+    elif role in ("system", "tool"):
+        notes[SYSTEM] += 1
     elif message.get("recipient") not in (None, "all"):
-        notes["messages to tools left out"] += 1
+        if document := _document(message):
+            asked = [str(get(message, path)) for path in ("content.text", "content.parts.0")]
+            return _finished(intake, message, [document], "assistant", where, asked)
+        notes[TO_TOOLS] += 1
+    elif get(message, "content.content_type") in _THINKING:
+        notes[THOUGHTS] += 1
+    elif get(message, "content.content_type") == "user_editable_context":
+        notes[HIDDEN] += 1
     else:
-        return "user" if role == "user" else "assistant"
-    return None
+        content = message.get("content")
+        parts = content.get("parts") if is_object(content) else None
+        given = cast("list[object]", parts) if isinstance(parts, list) and parts else [content]
+        return _finished(intake, message, given, role, where)
+    return ()
 
 
-def _content(message: Object, where: str, notes: Counter[str]) -> tuple[str, str]:
-    """Return the text of a message and what was attached to it."""
-    content = as_object(message.get("content"), f"{where}, content")
-    if content.get("content_type") not in _TEXT_TYPES:
-        notes["messages without text left out"] += 1
-        return "", ""
-    parts = check(list[object], content.get("parts") or [], f"{where}, content.parts")
-    texts: list[str] = []
+def _finished(
+    intake: Intake,
+    message: Object,
+    parts: Sequence[object],
+    role: Role | None,
+    where: str,
+    passed: Sequence[str] = (),
+) -> Sequence[Entry]:
+    words = Words(intake.notes)
+    words.passed += passed
     pictures = 0
     for part in parts:
         kind = part.get("content_type") if is_object(part) else None
-        if isinstance(part, str):
-            texts.append(part)
-        elif is_object(part) and kind == "audio_transcription":
-            texts.append(check(str, part.get("text") or "", f"{where}, content.parts"))
-        elif kind == "image_asset_pointer":
-            pictures += 1
-        elif kind not in _AUDIO:  # the sound of a transcript is no loss
-            notes["parts that are not text left out"] += 1
-    text = require_storable("\n".join(text for text in texts if text.strip()), where)
-    notes["empty messages left out"] += not text and not pictures
-    attachments = ["a picture" if pictures == 1 else f"{pictures} pictures"] if pictures else []
-    attachments += _file_names(message, where)
-    return text, require_storable(", ".join(attachments), where)
-
-
-def _file_names(message: Object, where: str) -> list[str]:
-    """Return the names of the files that were uploaded with a message, pictures apart."""
-    metadata = as_object(message.get("metadata") or {}, f"{where}, metadata")
-    names: list[str] = []
-    for file in objects_in(metadata.get("attachments")):
+        pictures += kind == "image_asset_pointer"
+        if kind != "image_asset_pointer" and kind not in _AUDIO:  # its transcript is a part too
+            words.add(part)
+    words.passed += words.texts
+    words.texts = [_without_marks(text) for text in words.texts]
+    if pictures:
+        words.shared.append("a picture" if pictures == 1 else f"{pictures} pictures")
+    for file in objects_in(get(message.get("metadata"), "attachments")):
         if not str(file.get("mime_type") or "").startswith("image/"):
             name = file.get("name")
-            names.append(f'the file "{name}"' if isinstance(name, str) else "a file")
-    return names
+            what = f'the file "{name}"' if isinstance(name, str) else "a file"
+            if not words.share(what, file, ("name",)):
+                words.shared.append(what)
+    if not words and is_object(message.get("content")) and not pictures:
+        intake.notes[EMPTY] += 1
+        return ()
+    return finish(intake, message, words, Entry(where, role), LAYOUT)
 
 
-def _time(
-    message: Object,
-    earliest: datetime | None,
-    fallback: datetime | None,
-    where: str,
-    notes: Counter[str],
-) -> datetime:
-    """Return the message's own time, but not before ``earliest``; ``fallback`` if it has none."""
-    if message.get("create_time") is None:
-        if fallback is None:
-            raise BadInput("neither the message nor its conversation has a create_time", where)
-        notes["turns without a time"] += 1
-        return fallback
-    at = epoch_time(message["create_time"], f"{where}.create_time")
-    if earliest is not None and at < earliest:
-        notes["turns moved to keep time order"] += 1
-        return earliest
-    return at
+def _document(message: Object) -> object:
+    """Return what the assistant wrote into a canvas, by the message that asks for it."""
+    recipient = str(message.get("recipient"))
+    if not recipient.startswith(_CANVAS):
+        return None
+    text = get(message, "content.text") or get(message, "content.parts.0")
+    try:
+        document = json.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return text
+    return {"type": "tool_use", "name": recipient, "input": document}
+
+
+def _report(metadata: object) -> tuple[object, Sequence[str]]:
+    """Return the report of a deep research, and the strings of the state that has it."""
+    for path in ("chatgpt_sdk.widget_state", "chatgpt_sdk.venus_widget_state", "widget_state"):
+        found = get(metadata, path)
+        try:
+            state = json.loads(found) if isinstance(found, str) else found
+        except ValueError:
+            continue
+        if report := get(state, "report_message.content") or get(state, "report_message"):
+            return get(report, "parts") or report, [text for _, text in strings(found)]
+    return None, ()
+
+
+def _without_marks(text: str) -> str:
+    """Return an answer without the marks of what it cites; names and labels in them stay."""
+    if "\ue200" not in text and "†" not in text:
+        return text
+
+    def label(match: re.Match[str]) -> str:
+        kind, arguments = match[1], match[2]
+        if not kind or kind in ("cite", "filecite", "i", "video", "image_group"):
+            return ""
+        found: list[str] = []
+        for argument in (arguments or "").split("\ue202"):
+            try:
+                value = json.loads(argument)
+            except ValueError:
+                value = argument
+            if isinstance(value, list):
+                items = cast("list[object]", value)
+                value = items[1] if len(items) > 1 else items[0] if items else ""
+            if isinstance(value, str) and not _REFERENCE.fullmatch(value):
+                found.append(value)
+        return f" {found[0]}" if found and match[0].startswith(" ") else "".join(found[:1])
+
+    return re.sub(r"[\ue000-\uf8ff]", "", _MARK.sub(label, text))
+
+
+def _read(intake: Intake) -> Iterator[History]:
+    records = chatgpt_conversations(intake) if intake.kind == "text" else None
+    return read_talks(intake, LAYOUT, _message, records=records)
+
+
+def _sniff(intake: Intake) -> bool:
+    if intake.kind == "text":
+        return is_chatgpt_page(intake)
+    first = intake.first
+    tree = isinstance(first.get("mapping"), dict) or "current_node" in first
+    return tree and "inserted_at" not in first
 
 
 FORMAT = Format(
     name="chatgpt",
-    sniff=lambda intake: isinstance(intake.first.get("mapping"), dict),
+    sniff=_sniff,
     read=_read,
-    pick=lambda folder: folder.select("conversations.json", "conversations-*.json"),
+    pick=lambda folder: (
+        folder.select("conversations.json", "conversations-*.json") or folder.select("chat.html")
+    ),
+    repairs=True,
 )

@@ -2,7 +2,8 @@
 
 A session is named after its chat and its first message's time, and a turn by its message's id or,
 without one, by its time, speaker and words: so a later export of the same chat continues the
-sessions that are logged.
+sessions that are logged. A reply to a thread whose session has ended joins that session, if the
+format joins sessions of one key.
 """
 
 from __future__ import annotations
@@ -10,28 +11,19 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import cast
 
-from theanine.importers.base import Intake, SessionBuilder
-from theanine.types import History, Role, Utterance
+from theanine.errors import BadInput
+from theanine.importers.base import Entry, Intake, SessionBuilder
+from theanine.importers.times import time_in_name
+from theanine.types import History
 
+NO_TIME = "turns without a time"
 PAUSE = timedelta(hours=3)
 MAX_TURNS = 500
 """A chat that never pauses is cut into sessions of so many turns."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatMessage:
-    """A message of a chat; ``key`` is its id in the service, or empty."""
-
-    at: datetime
-    speaker: str
-    text: str
-    where: str
-    role: Role = "user"
-    attachment: str = ""
-    key: str = ""
 
 
 class ChatSessions:
@@ -44,50 +36,95 @@ class ChatSessions:
     def __init__(self, intake: Intake, name: str, chat: str, *, either_order: bool = False) -> None:
         self._intake, self._name, self._chat = intake, name, chat
         self._either_order = either_order
-        self._messages: list[ChatMessage] = []
+        self._messages: list[Entry] = []
+        self._undated: list[Entry] = []
+        self._last: datetime | None = None
+        self._key = ""
+        self._threads: dict[str, str] = {}
+        self._late: dict[str, list[Entry]] = {}
         self._starts = Counter[str]()
 
-    def add(self, message: ChatMessage) -> Iterator[History]:
+    def add(self, message: Entry) -> Iterator[History]:
         """Add a message; yield the session before it if that has ended."""
-        last = self._messages[-1].at if self._messages else message.at
-        if abs(message.at - last) > PAUSE or len(self._messages) >= MAX_TURNS:
-            yield from self.end()
+        if message.at is None:
+            self._intake.repaired(NO_TIME, message.where)
+            if self._last is None:
+                self._undated.append(message)
+                return
+            message = replace(message, at=self._last)
+        at = self._last = cast("datetime", message.at)
+        if self._undated:
+            undated, self._undated = self._undated, []
+            for each in undated:
+                yield from self.add(replace(each, at=at))
+        thread = self._threads.get(message.thread) if message.thread != message.key else None
+        if thread is not None and thread != self._key:
+            self._late.setdefault(thread, []).append(message)
+            return
+        last = cast("datetime", self._messages[-1].at) if self._messages else at
+        if abs(at - last) > PAUSE or len(self._messages) >= MAX_TURNS:
+            if thread is not None:
+                self._late.setdefault(thread, []).append(message)
+                return
+            yield from self._end()
+        if not self._messages:
+            start = f"{self._chat}/{at:%Y-%m-%dT%H:%M:%S}"
+            self._starts[start] += 1
+            self._key = f"{start} ({self._starts[start]})" if self._starts[start] > 1 else start
+        if message.thread:
+            self._threads.setdefault(message.thread, self._key)
         self._messages.append(message)
 
     def end(self) -> Iterator[History]:
-        """Yield the session that was going on, if there is one."""
+        """Yield the session that was going on, if there is one, and late replies to others."""
+        if self._undated:
+            at = time_in_name(self._intake.name, self._intake.options.local)
+            if (at := at or self._intake.source.modified) is None:
+                where = self._undated[0].where
+                self._undated = []
+                raise BadInput("no message of the chat has a time; export it again", where)
+            self._undated[0] = replace(self._undated[0], at=at)
+            undated, self._undated = self._undated, []
+            for each in undated:
+                yield from self.add(each)
+        yield from self._end()
+        late, self._late = self._late, {}
+        for key, messages in late.items():
+            yield from self._session(key, messages)
+
+    def _end(self) -> Iterator[History]:
         messages, self._messages = self._messages, []
         if not messages:
             return
-        if self._either_order:
-            messages.sort(key=lambda message: message.at)
-        start = f"{self._chat}/{messages[0].at:%Y-%m-%dT%H:%M:%S}"
-        self._starts[start] += 1
-        key = f"{start} ({self._starts[start]})" if self._starts[start] > 1 else start
+        key = self._key
+        if self._either_order and messages != (ordered := sorted(messages, key=_time)):
+            messages = ordered
+            key = f"{self._chat}/{messages[0].at:%Y-%m-%dT%H:%M:%S}"
+        yield from self._session(key, messages)
+
+    def _session(self, key: str, messages: list[Entry]) -> Iterator[History]:
         session = SessionBuilder(key, self._intake.notes, title=self._chat)
         uses = Counter[str]()
         for message in messages:
+            message.name = message.name or self._intake.speaker_of("user")
             key = message.key or _digest(message)
             uses[key] += 1
-            turn = Utterance(
-                text=message.text,
-                speaker=message.speaker,
-                at=message.at,
-                role=message.role,
-                key=f"{key} ({uses[key]})" if uses[key] > 1 else key,
-                attachment=message.attachment,
-            )
+            key = f"{key} ({uses[key]})" if uses[key] > 1 else key
             with self._intake.catching():
-                session.append(turn, message.where)
+                session.append(self._intake.turn(message, key), message.where)
         if session:
             yield self._intake.part(self._name, session.build())
+
+
+def _time(message: Entry) -> datetime:
+    return cast("datetime", message.at)
 
 
 def chat_sessions(
     intake: Intake,
     name: str,
     chat: str,
-    messages: Iterable[ChatMessage],
+    messages: Iterable[Entry],
     *,
     either_order: bool = False,
 ) -> Iterator[History]:
@@ -98,6 +135,6 @@ def chat_sessions(
     yield from sessions.end()
 
 
-def _digest(message: ChatMessage) -> str:
-    content = f"{message.at:%Y-%m-%dT%H:%M:%S}\0{message.speaker}\0{message.text}"
+def _digest(message: Entry) -> str:
+    content = f"{message.at:%Y-%m-%dT%H:%M:%S}\0{message.name}\0{message.text}"
     return hashlib.sha256(content.encode("utf-8")).hexdigest()[:16]

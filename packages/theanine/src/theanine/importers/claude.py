@@ -4,9 +4,13 @@
 "created_at", "text", "content": [{"type", "text"}], "attachments": [{"file_name",
 "extracted_content"}], "files": [{"file_name"}], "parent_message_uuid"?}]}]``. Each conversation
 becomes a session, all in one history. A message's words are its ``content``'s, or ``text`` where
-that has none; a pasted text, an attachment without a name or called ``paste.txt``, is part of them.
-The texts of other attachments are left out and counted. Of messages that were asked again, the
-branch that ends at the last message is read. The archive's ``users.json`` names the user.
+that has none; an artifact, which is a call of a tool there, is part of them, as is a pasted text:
+an attachment without a name or called ``paste.txt``. The texts of other attachments become turns of
+a tool. Of messages that were asked again, the branch that ends at the last message is read.
+
+The archive's ``users.json`` names the user. ``projects.json`` is one session a project: its
+description and instructions are the user's, its documents a tool's. ``memories.json`` is read by
+:mod:`theanine.importers.other_memories`.
 
 Sources: basicmachines-co/basic-memory
 ``src/basic_memory/importers/claude_conversations_importer.py``, Sinity/polylogue
@@ -16,142 +20,135 @@ Sources: basicmachines-co/basic-memory
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, SessionBuilder
-from theanine.importers.content import read_content
-from theanine.importers.dates import iso_time
+from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.dates import Calendar
 from theanine.importers.json_stream import ITEMS, select
-from theanine.importers.schema import (
-    Filled,
-    Item,
-    Text,
-    as_object,
-    check,
-    objects_in,
-    require_storable,
+from theanine.importers.schema import Object, is_object, objects_in, require_storable
+from theanine.importers.table import (
+    NO_TEXT,
+    Layout,
+    Talk,
+    finish,
+    first_of,
+    key_of,
+    name_of,
+    read_talks,
+    role_in,
+    time_at,
 )
-from theanine.types import History, Role, Utterance
-
-_ROLES: dict[str, Role] = {"human": "user", "user": "user", "assistant": "assistant"}
-
+from theanine.importers.words import Words, said_in, storable
+from theanine.types import History
 
 _PASTED = re.compile(r"paste[\w ()-]*\.txt", re.IGNORECASE)
 """Names that Claude.ai gives to a long text that is pasted into a message."""
 
-
-class _Message(Item):
-    uuid: Filled
-    sender: Filled
-    created_at: Text | None = None
-    text: Text | None = None
-    content: object = None
-    attachments: object = None
-    files: object = None
-    parent_message_uuid: Text | None = None
-
-
-class _Conversation(Item):
-    uuid: Filled
-    created_at: Filled
-    name: Text | None = None
-    chat_messages: list[object]
-    current_leaf_message_uuid: Text | None = None
+LAYOUT = Layout(
+    messages=("chat_messages",),
+    role=("sender", "role"),
+    words=("content", "text"),
+    name=(),
+    time=("created_at", "updated_at"),
+    id=("uuid",),
+    talk_id=("uuid",),
+    title=("name",),
+    talk_time=("created_at", "updated_at"),
+)
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    owner = _owner(intake)
-    name = intake.user_name(owner)
-    for where, record in intake.records():
-        with intake.catching():
-            conversation = check(_Conversation, record, where)
-            title = (conversation.name or "").strip()
-            session = SessionBuilder(conversation.uuid, intake.notes, title=title)
-            at_messages = f"{where}.chat_messages"
-            items = list(intake.items(_Message, conversation.chat_messages, at_messages))
-            branch = _branch([message for _, _, message in items], conversation)
-            intake.notes["messages of other branches left out"] += len(items) - len(branch)
-            for _, at_message, message in items:
-                if message.uuid in branch:
-                    with intake.catching():
-                        _add(intake, session, message, conversation, owner, at_message)
-            if session:
-                yield intake.part(name, session.build())
-            else:
-                intake.notes["conversations without text"] += 1
-    yield intake.part(name)
+    owner = account_name(intake)
+    if "chat_messages" not in intake.first and _is_project(intake.first):
+        yield from _projects(intake, owner)
+        return
+
+    def read(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
+        return _message(intake, layout, message, where, owner)
+
+    yield from read_talks(intake, LAYOUT, read, intake.user_name(owner))
 
 
-def _owner(intake: Intake) -> str:
-    """Return the name of the user: the caller's, else the one in the archive's ``users.json``."""
+def account_name(intake: Intake) -> str:
+    """Return the name of the user: the caller's, else the one in the archive's ``users.json``.
+
+    Empty if neither is there. Raises BadInput for a file that can't be read.
+    """
     if intake.options.speaker or intake.folder is None:
         return intake.options.speaker or ""
     for name in intake.folder.select("users.json"):
         with intake.folder.open(name) as source:
-            for (index,), user in select(source.stream(), name, ITEMS):
-                full_name = as_object(user, f"{name}, [{index}]").get("full_name")
+            for _, user in select(source.stream(), name, ITEMS):
+                full_name = user.get("full_name") if is_object(user) else None
                 if isinstance(full_name, str) and full_name.strip():
                     return require_storable(full_name.strip(), name)
     return ""
 
 
-def _branch(messages: Sequence[_Message], conversation: _Conversation) -> set[str]:
-    """Return the messages from the root to the last; all if they don't name their parents."""
-    by_id = {message.uuid: message for message in messages}
-    parents = {m.uuid: m.parent_message_uuid for m in messages if m.parent_message_uuid}
-    leaf = conversation.current_leaf_message_uuid or (messages[-1].uuid if messages else None)
-    branch: set[str] = set()
-    while leaf in by_id and leaf not in branch:
-        branch.add(leaf)
-        leaf = parents.get(leaf)
-    # A parent that isn't there is the root; but without any parent nothing tells branches apart.
-    return branch if parents else set(by_id)
+def _message(
+    intake: Intake, layout: Layout, message: Object, where: str, owner: str
+) -> Sequence[Entry]:
+    role, named = role_in(layout, message)
+    words = Words(intake.notes)
+    content = message.get("content")
+    blocks = [each for each in objects_in(content) if each.get("type", "text") == "text"]
+    if not any(str(each.get("text") or "").strip() for each in blocks):
+        words.add(message.get("text"))
+    words.add(content)
+    for file in [*objects_in(message.get("attachments")), *objects_in(message.get("files"))]:
+        name = name_of(first_of(file, ("file_name", "name")))
+        text = file.get("extracted_content")
+        has_text = isinstance(text, str) and text.strip()
+        if has_text and (not name or _PASTED.fullmatch(name)):
+            words.texts.append(str(text))
+        elif name:
+            words.shared.append(f'the file "{name}"')
+            if has_text:
+                words.documents.append((name, storable(str(text))))
+    name = owner if role == "user" else "" if role else named
+    return finish(intake, message, words, Entry(where, role, name), layout)
 
 
-def _add(
-    intake: Intake,
-    session: SessionBuilder,
-    message: _Message,
-    conversation: _Conversation,
-    owner: str,
-    where: str,
-) -> None:
-    role = _ROLES.get(message.sender)
-    if role is None:
-        raise BadInput(f'unknown sender "{message.sender[:40]}"; export again', where)
-    text, shared = read_content(message.content, f"{where}.content", intake.notes)
-    texts = [text or message.text or ""]
-    described = [shared] if shared else []
-    for file in [*objects_in(message.attachments), *objects_in(message.files)]:
-        name, pasted = file.get("file_name"), file.get("extracted_content")
-        name = name if isinstance(name, str) else ""
-        has_text = isinstance(pasted, str) and pasted.strip()
-        if has_text and (not name.strip() or _PASTED.fullmatch(name)):
-            texts.append(str(pasted))
-        elif name.strip():
-            described.append(f'the file "{name}"')
-            intake.notes["texts of attached files left out"] += bool(has_text)
-    text = require_storable("\n".join(each for each in texts if each.strip()), where)
-    attachment = require_storable(", ".join(described), where)
-    if not text and not attachment:
-        intake.notes["empty messages left out"] += 1
-        return
-    at = iso_time(message.created_at or conversation.created_at, where, intake.options.local)
-    turn = Utterance(
-        text=text,
-        speaker=owner if owner and role == "user" else intake.speaker_of(role),
-        at=at,
-        role=role,
-        key=message.uuid,
-        attachment=attachment,
-    )
-    session.append(turn, where)
+def _is_project(first: Mapping[str, object]) -> bool:
+    return not {"docs", "prompt_template"}.isdisjoint(first)
+
+
+def _projects(intake: Intake, owner: str) -> Iterator[History]:
+    """Read ``projects.json``."""
+    name = intake.user_name(owner)
+    calendar = Calendar(intake.options.start)
+    for number, (where, record) in enumerate(intake.records(), 1):
+        with intake.catching():
+            at = time_at(intake, record, LAYOUT.time, where) or intake.source.modified
+            mine = (record.get("description"), record.get("prompt_template"))
+            entries = [
+                Entry(where, "user", owner, storable(text))
+                for text in mine
+                if isinstance(text, str) and text.strip()
+            ]
+            entries += [_document(intake, doc, where) for doc in objects_in(record.get("docs"))]
+            entries = [each for each in entries if each.text.strip()]
+            intake.notes[NO_TEXT] += not entries
+            talk = Talk(intake, LAYOUT, record, f"{intake.stem}/{number}", where, calendar)
+            yield from talk.finish(entries, name, at)
+    yield intake.part(name)
+
+
+def _document(intake: Intake, doc: Object, where: str) -> Entry:
+    name = name_of(first_of(doc, ("filename", "file_name", "name"))) or "document"
+    at = time_at(intake, doc, LAYOUT.time, where)
+    text = "\n".join(said_in(doc, ("filename", "file_name", "name", "uuid")))
+    return Entry(where, "tool", name, storable(text), key=key_of(doc.get("uuid")), at=at)
 
 
 FORMAT = Format(
     name="claude",
-    sniff=lambda intake: isinstance(intake.first.get("chat_messages"), list),
+    sniff=lambda intake: (
+        isinstance(intake.first.get("chat_messages"), list) or _is_project(intake.first)
+    ),
     read=_read,
-    pick=lambda folder: folder.select("conversations.json", "conversations-*.json"),
+    pick=lambda folder: folder.select(
+        "conversations.json", "conversations-*.json", "projects.json"
+    ),
+    repairs=True,
 )

@@ -16,15 +16,27 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, SessionBuilder
-from theanine.importers.content import read_content
-from theanine.importers.dates import iso_time
+from theanine.importers.base import Entry, Format, Intake
 from theanine.importers.folder import Folder
-from theanine.importers.schema import Object, as_object, check, require_storable
-from theanine.types import History, Role, Utterance
+from theanine.importers.schema import Object, as_object, printable
+from theanine.importers.table import (
+    Layout,
+    Talk,
+    finish,
+    first_of,
+    has_only_parts,
+    key_of,
+    name_of,
+    project_of,
+    role_in,
+    time_at,
+)
+from theanine.importers.words import Words
+from theanine.types import History, Role
 
-_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
+_LAYOUT = Layout(
+    role=("type", "message.role"), name=(), time=("timestamp",), id=(), every_time=True
+)
 _TITLES = ("custom-title", "customTitle", "ai-title", "aiTitle", "agent-name", "summary")
 _BOOKKEEPING = frozenset({
     "system", "attachment", "file-history-snapshot", "file-history-delta", "queue-operation",
@@ -41,69 +53,59 @@ _FILE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl")
 
 def _sniff(intake: Intake) -> bool:
     return any(
-        (record.get("type") in _ROLES and {"uuid", "sessionId", "message"} <= record.keys())
+        {"uuid", "sessionId", "message"} <= record.keys()
         or (record.get("type") == "summary" and "leafUuid" in record)
         for record in intake.ahead
-        if isinstance(record.get("type"), str)
     )
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    session = SessionBuilder(intake.source.stem, intake.notes, conversation=intake.source.stem)
+    entries: list[Entry] = []
+    metadata = {"conversation": intake.source.stem}
     for where, record in intake.records():
         kind = record.get("type")
         with intake.catching():
-            if isinstance(kind, str) and kind in _ROLES:
-                _add(intake, session, record, _ROLES[kind], where)
+            role, _ = role_in(_LAYOUT, record)
+            if role in ("user", "assistant"):
+                if found := _entries(intake, record, Entry(where, role)):
+                    metadata |= project_of(record)
+                    entries += found
             elif isinstance(kind, str) and kind in _BOOKKEEPING:
-                title = next((record[each] for each in _TITLES if record.get(each)), "")
-                session.describe(title=title if isinstance(title, str) else "")
+                if title := name_of(first_of(record, _TITLES)):
+                    metadata["title"] = title
             else:
-                printable = str(kind)[:40].encode("utf-8", "replace").decode("utf-8")
-                intake.notes[f'lines of the unknown type "{printable}" left out'] += 1
-    if session:
-        yield intake.part(intake.user_name(), session.build())
+                unknown = printable(str(kind)[:40])
+                intake.notes[f'lines of the unknown type "{unknown}" left out'] += 1
+    talk = Talk(intake, _LAYOUT, {}, intake.stem, intake.name, metadata=metadata)
+    yield from talk.finish(entries, intake.user_name())
     yield intake.part(intake.user_name())
 
 
-def _add(intake: Intake, session: SessionBuilder, record: Object, role: Role, where: str) -> None:
+def _entries(intake: Intake, record: Object, entry: Entry) -> Sequence[Entry]:
     if record.get("isSidechain"):
         intake.notes["messages of subagents left out"] += 1
-        return
+        return ()
     if record.get("isMeta") or record.get("isCompactSummary") or record.get("isApiErrorMessage"):
         intake.notes["messages of the program left out"] += 1
-        return
-    id = check(str, record.get("uuid"), f"{where}.uuid")
-    if id in intake.seen:
+        return ()
+    entry.key = key_of(record.get("uuid"))
+    if entry.key in intake.seen:
         intake.notes["repeated turns"] += 1
-        return
-    intake.seen.add(id)
-    message = as_object(record.get("message"), f"{where}.message")
-    text, attachment = read_content(
-        message.get("content"), f"{where}.message.content", intake.notes
-    )
-    if text.startswith(_INTERRUPTED) or _is_markup(role, text):
+        return ()
+    intake.seen |= {entry.key} if entry.key else set()
+    message = as_object(record.get("message"), f"{entry.where}.message")
+    words = Words(intake.notes)
+    words.add(message.get("content"))
+    if words.text.startswith(_INTERRUPTED) or _is_markup(entry.role, words.text):
         intake.notes["commands and their output left out"] += 1
-        return
-    if not text.strip() and not attachment:
-        return  # only tool calls, results or thoughts, which are counted
-    at = record.get("timestamp")
-    if not isinstance(at, str):
-        raise BadInput('the field "timestamp" is missing', where)
-    if isinstance(folder := record.get("cwd"), str):
-        session.describe(project=PurePosixPath(folder.replace("\\", "/")).name)
-    turn = Utterance(
-        text=text,
-        speaker=intake.speaker_of(role),
-        at=iso_time(at, where, intake.options.local),
-        role=role,
-        key=require_storable(id, where),
-        attachment=attachment,
-    )
-    session.append(turn, where)
+        return ()
+    if has_only_parts(intake, message, words):
+        return ()
+    entry.at = time_at(intake, record, _LAYOUT.time, entry.where)
+    return finish(intake, message, words, entry, _LAYOUT)
 
 
-def _is_markup(role: Role, text: str) -> bool:
+def _is_markup(role: Role | None, text: str) -> bool:
     """Return whether a user's text is nothing but what the program wrote in the user's name."""
     return role == "user" and text.lstrip().startswith("<") and not _MARKUP.sub("", text).strip()
 
@@ -119,4 +121,6 @@ def _pick(folder: Folder) -> Sequence[str]:
     return sorted(names, key=lambda name: (folder.modified(name), name))
 
 
-FORMAT = Format(name="claude-code", sniff=_sniff, read=_read, pick=_pick, kind="lines")
+FORMAT = Format(
+    name="claude-code", sniff=_sniff, read=_read, pick=_pick, kind="lines", repairs=True
+)

@@ -12,17 +12,27 @@ Source: skillsynchq/txcript ``docs/formats/codex.md``. Never seen real.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, SessionBuilder
-from theanine.importers.content import THOUGHTS, TOOLS, read_content
-from theanine.importers.dates import iso_time
-from theanine.importers.schema import Object, as_object, require_storable
-from theanine.types import History, Role, Utterance
+from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.chats import NO_TIME
+from theanine.importers.schema import Object, as_object
+from theanine.importers.table import (
+    SYSTEM,
+    Layout,
+    Talk,
+    finish,
+    has_only_parts,
+    project_of,
+    role_in,
+    time_at,
+)
+from theanine.importers.times import any_time
+from theanine.importers.words import THOUGHTS, TOOLS, Words
+from theanine.types import History
 
-_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
+_LAYOUT = Layout(role=("role",), name=(), time=("timestamp",), id=(), every_time=True)
 _LINES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 _SCAFFOLDING = re.compile(
     r"\s*(?:<(?P<tag>environment_context|user_instructions|permissions instructions|turn_aborted|"
@@ -44,46 +54,52 @@ def _sniff(intake: Intake) -> bool:
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    session = SessionBuilder(intake.source.stem, intake.notes)
+    entries: list[Entry] = []
+    metadata: dict[str, str] = {}
     latest: datetime | None = None
     for where, record in intake.records():
         with intake.catching():
-            if isinstance(at := record.get("timestamp"), str):
-                latest = iso_time(at, f"{where}.timestamp", intake.options.local)
             payload = as_object(record.get("payload", record), f"{where}.payload")
             if record.get("type") == "session_meta" or "instructions" in record:
-                if isinstance(id := payload.get("id"), str):
-                    session.describe(conversation=require_storable(id, where))
-                if isinstance(cwd := payload.get("cwd"), str):
-                    session.describe(project=cwd.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1])
-            elif record.get("type") == "response_item" or "payload" not in record:
-                _add(intake, session, payload, latest, where)
-    if session:
-        yield intake.part(intake.user_name(), session.build())
+                metadata |= project_of(payload, payload.get("id"))
+            elif record.get("type") in ("response_item", None) or "payload" not in record:
+                at = time_at(intake, record, _LAYOUT.time, where)
+                for entry in _entries(intake, payload, Entry(where, at=at)):
+                    if entry.at is None and latest:
+                        _note_untimed(intake, record, where)
+                        entry.at = latest
+                    entries.append(entry)
+        latest = any_time(record.get("timestamp"), intake.options.local) or latest
+    talk = Talk(intake, _LAYOUT, {}, intake.stem, intake.name, metadata=metadata)
+    yield from talk.finish(entries, intake.user_name())
     yield intake.part(intake.user_name())
 
 
-def _add(
-    intake: Intake, session: SessionBuilder, item: Object, at: datetime | None, where: str
-) -> None:
+def _note_untimed(intake: Intake, record: Object, where: str) -> None:
+    if "payload" in record:
+        intake.repaired(NO_TIME, where)
+    else:  # in the first version only the first line has a time
+        intake.notes[NO_TIME] += 1
+
+
+def _entries(intake: Intake, item: Object, entry: Entry) -> Sequence[Entry]:
     kind = str(item.get("type"))
+    role, unknown = role_in(_LAYOUT, item)
+    entry.role = "system" if unknown else role
     if kind == "reasoning":
         intake.notes[THOUGHTS] += 1
-    elif kind != "message":
+    elif kind != "message" and not entry.role:
         intake.notes[TOOLS] += kind.endswith(("_call", "_output"))
-    elif not isinstance(item.get("role"), str) or item["role"] not in _ROLES:
-        intake.notes["system and tool messages left out"] += 1
+    elif entry.role in ("system", "tool"):
+        intake.notes[SYSTEM] += 1
     else:
-        role = _ROLES[item["role"]]
-        text, attachment = read_content(item.get("content"), f"{where}.content", intake.notes)
-        if role == "user" and _SCAFFOLDING.fullmatch(text):
+        words = Words(intake.notes)
+        words.add(item.get("content"))
+        if entry.role != "assistant" and _SCAFFOLDING.fullmatch(words.text):
             intake.notes["messages of the program left out"] += 1
-        elif text.strip() or attachment:
-            if at is None:
-                raise BadInput('the field "timestamp" is missing', where)
-            speaker = intake.speaker_of(role)
-            turn = Utterance(text=text, speaker=speaker, at=at, role=role, attachment=attachment)
-            session.append(turn, where)
+        elif not has_only_parts(intake, item, words):
+            return finish(intake, item, words, entry, _LAYOUT)
+    return ()
 
 
 FORMAT = Format(
@@ -92,4 +108,5 @@ FORMAT = Format(
     read=_read,
     pick=lambda folder: folder.select("rollout-*.jsonl"),
     kind="lines",
+    repairs=True,
 )

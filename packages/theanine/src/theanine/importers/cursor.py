@@ -14,20 +14,20 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import datetime
 from pathlib import Path
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, SessionBuilder
-from theanine.importers.content import TOOLS
-from theanine.importers.dates import epoch_time, iso_time
-from theanine.importers.schema import Object, as_object, objects_in, parse, require_storable
+from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.schema import Object, as_object, objects_in, parse, printable
 from theanine.importers.source import Source
-from theanine.types import History, Role, Utterance
+from theanine.importers.table import EMPTY, Layout, Talk, key_of, time_at
+from theanine.importers.words import TOOLS
+from theanine.types import History, Role
 
-_ROLES: dict[object, Role] = {1: "user", 2: "assistant"}
+_LAYOUT = Layout(time=("createdAt",), talk_id=(), title=("name",), talk_time=("createdAt",))
+_ROLES: dict[int, Role] = {1: "user", 2: "assistant"}
 _CHATS = (
     "SELECT key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' "
     "AND value IS NOT NULL ORDER BY key"
@@ -42,9 +42,14 @@ def _read(intake: Intake) -> Iterator[History]:
                 where = f"{intake.name}, {_text(key)[:60]}"
                 with intake.catching():
                     chat = as_object(parse(_text(value), where), where)
-                    session = _session(intake, db, _text(key).partition(":")[2], chat, where)
-                    if session:
-                        yield intake.part(intake.user_name(), session.build())
+                    id = _text(key).partition(":")[2]
+                    entries = [
+                        entry
+                        for at_bubble, bubble in _bubbles(intake, db, id, chat, where)
+                        for entry in _entry(intake, bubble, at_bubble)
+                    ]
+                    talk = Talk(intake, _LAYOUT, chat, id, where)
+                    yield from talk.finish(entries, intake.user_name())
     except (sqlite3.Error, UnicodeDecodeError) as fault:  # the latter for its own messages
         raise BadInput(
             f"a database that can't be read ({fault}); copy it while Cursor is closed", intake.name
@@ -71,40 +76,14 @@ def _text(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _session(
-    intake: Intake, db: sqlite3.Connection, id: str, chat: Object, where: str
-) -> SessionBuilder:
-    title = chat.get("name")
-    session = SessionBuilder(
-        require_storable(id, where), intake.notes, title=title if isinstance(title, str) else ""
-    )
-    latest: datetime | None = None
-    if (start := chat.get("createdAt")) is not None:
-        latest = _time(intake, start, f"{where}.createdAt")
-    for at_bubble, bubble in _bubbles(intake, db, id, chat, where):
-        with intake.catching():
-            text, number = bubble.get("text"), bubble.get("type")
-            if (time := bubble.get("createdAt")) is not None:
-                latest = _time(intake, time, f"{at_bubble}.createdAt")
-            if not isinstance(number, int) or number not in _ROLES:
-                raise BadInput("a message of an unknown type", at_bubble)
-            if not isinstance(text, str) or not text.strip():
-                intake.notes[
-                    TOOLS if bubble.get("toolFormerData") else "empty messages left out"
-                ] += 1
-                continue
-            if latest is None:
-                raise BadInput("neither the message nor its chat has a createdAt", at_bubble)
-            role, key = _ROLES[number], bubble.get("bubbleId")
-            turn = Utterance(
-                text=require_storable(text, at_bubble),
-                speaker=intake.speaker_of(role),
-                at=latest,
-                role=role,
-                key=require_storable(key, at_bubble) if isinstance(key, str) and key else None,
-            )
-            session.append(turn, at_bubble)
-    return session
+def _entry(intake: Intake, bubble: Object, where: str) -> Sequence[Entry]:
+    text, number = bubble.get("text"), bubble.get("type")
+    if not isinstance(text, str) or not text.strip():
+        intake.notes[TOOLS if bubble.get("toolFormerData") else EMPTY] += 1
+        return ()
+    at = time_at(intake, bubble, _LAYOUT.time, where)
+    role = _ROLES.get(number) if isinstance(number, int) else None
+    return [Entry(where, role, text=text, key=key_of(bubble.get("bubbleId")), at=at)]
 
 
 def _bubbles(
@@ -117,19 +96,13 @@ def _bubbles(
     for header in objects_in(chat.get("fullConversationHeadersOnly")):
         key = f"bubbleId:{id}:{header.get('bubbleId')}"
         at_bubble = f"{intake.name}, {key}"
-        row = db.execute(_BUBBLE, (key.encode("utf-8", "replace").decode("utf-8"),)).fetchone()
+        row = db.execute(_BUBBLE, (printable(key),)).fetchone()
         if row is None or row[0] is None:
             intake.notes["messages that the database doesn't hold"] += 1
             continue
         with intake.catching():
             bubble = as_object(parse(_text(row[0]), at_bubble), at_bubble)
             yield at_bubble, {"bubbleId": header.get("bubbleId"), **bubble}
-
-
-def _time(intake: Intake, value: object, where: str) -> datetime:
-    if isinstance(value, str):
-        return iso_time(value, where, intake.options.local)
-    return epoch_time(value / 1000 if isinstance(value, int | float) else value, where)
 
 
 FORMAT = Format(
@@ -140,4 +113,5 @@ FORMAT = Format(
         name for name in folder.select("state.vscdb") if "workspaceStorage" not in name
     ],
     kind="sqlite",
+    repairs=True,
 )

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from theanine.importers.base import Intake
 from theanine.importers.folder import Folder
+from theanine.importers.schema import printable
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 _MAGIC = {
@@ -30,7 +31,7 @@ def describe(intake: Intake) -> str:
     if intake.first:
         keys = ", ".join(f'"{key[:40]}"' for key in list(intake.first)[:8])
         what = "JSON Lines" if intake.kind == "lines" else "JSON"
-        return f"{what} with the keys {keys}".encode("utf-8", "replace").decode("utf-8")
+        return printable(f"{what} with the keys {keys}")
     if intake.kind != "text":
         return "JSON without objects"
     if b"\0" in head:

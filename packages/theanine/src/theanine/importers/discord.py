@@ -5,7 +5,8 @@ DiscordChatExporter writes a file a channel, ``{"guild": {"name"}, "channel": {"
 "attachments": [{"fileName"}]}]}``. The package, a zip archive from Discord, has
 ``messages/c<id>/messages.json`` with ``[{"ID", "Timestamp", "Contents", "Attachments"}]`` next to
 ``channel.json``; it holds only the user's own messages, and ``account/user.json`` their name.
-Messages of bots, and of Discord about who joined or pinned, are left out and counted.
+Messages of bots, and of Discord about who joined or pinned, are left out and counted. Embeds,
+forwarded messages and polls are what was shared, with their words.
 
 Sources: Tyrrrz/DiscordChatExporter ``DiscordChatExporter.Core/Exporting/JsonMessageWriter.cs``,
 peterhanania/Discord-Package, Edouard127/discord-package-parser. Never seen real.
@@ -15,32 +16,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake
-from theanine.importers.chats import ChatMessage, ChatSessions, chat_sessions
-from theanine.importers.dates import iso_time
+from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.chats import ChatSessions, chat_sessions
 from theanine.importers.json_stream import select
 from theanine.importers.schema import (
     Object,
     as_object,
-    check,
     is_object,
     objects_in,
     parse,
     require_storable,
 )
+from theanine.importers.table import Layout, finish, get, name_of
+from theanine.importers.times import is_zoneless
+from theanine.importers.web_pages import discord_blocks, is_discord_page
+from theanine.importers.words import Words, note_unread, quoted
 from theanine.types import History
 
+_LAYOUT = Layout(time=("timestamp", "timestampEdited"), id=("id",), name=(), role=())
+_OWN_LAYOUT = Layout(time=("Timestamp",), id=("ID",), name=(), role=())
+_OF_EMBEDS = ("url", "color", "thumbnail", "image", "images", "video", "inlineEmojis")
 _WORDS = frozenset({"Default", "Reply", "0", "19", "20", "ThreadStarterMessage"})
 
 
 def _sniff(intake: Intake) -> bool:
+    if intake.kind == "text":
+        return is_discord_page(intake)
     first = intake.first
-    exported = {"guild", "channel", "messages"} <= first.keys()
+    exported = "messages" in first and bool({"guild", "channel"} & first.keys())
     return intake.kind == "json" and (exported or {"ID", "Timestamp", "Contents"} <= first.keys())
 
 
 def _read(intake: Intake) -> Iterator[History]:
+    if intake.kind == "text":
+        page = list(discord_blocks(intake))
+        title = next((name_of(each) for _, each in page if "name" in each), "") or intake.stem
+        rows = (row for row in page if "author" in row[1])
+        messages = (m for where, each in rows for m in _message(intake, each, where))
+        yield from chat_sessions(intake, intake.user_name(), title, messages)
+        yield intake.part(intake.user_name())
+        return
     if "Contents" in intake.first:
         owner, title = _owner(intake), _channel(intake)
         messages = _own_messages(intake, owner)
@@ -57,6 +72,9 @@ def _read(intake: Intake) -> Iterator[History]:
             continue
         if sessions is None:  # the server and the channel come before the messages
             title = require_storable(_title(about.get("channel"), about.get("guild")), intake.name)
+            rest = {key: each for key, each in intake.first.items() if key != "messages"}
+            names = (str(get(rest, path)) for path in ("guild.name", "channel.name"))
+            note_unread(intake.notes, rest, [title, *names])
             sessions = ChatSessions(intake, intake.user_name(), title)
         where = f"{intake.name}, {'.'.join(map(str, place))}"
         with intake.catching():
@@ -75,30 +93,40 @@ def _title(channel: object, guild: object) -> str:
     return f"{server} #{name}" if is_server else name
 
 
-def _message(intake: Intake, message: Object, where: str) -> Iterator[ChatMessage]:
-    author = as_object(message.get("author"), f"{where}.author")
-    content = check(str, message.get("content") or "", f"{where}.content")
-    names = [str(each.get("fileName")) for each in objects_in(message.get("attachments"))]
-    names += [f"{each.get('name')} (sticker)" for each in objects_in(message.get("stickers"))]
-    if author.get("isBot"):
+def _message(intake: Intake, message: Object, where: str) -> Iterator[Entry]:
+    author = message.get("author")
+    if get(author, "isBot"):
         intake.notes["messages of apps left out"] += 1
-    elif str(message.get("type", "Default")) not in _WORDS:
+    elif str(message.get("type") or "Default") not in _WORDS:
         intake.notes["service messages left out"] += 1
-    elif not content.strip() and not names:
-        intake.notes["empty messages left out"] += 1
     else:
-        speaker = author.get("nickname") or author.get("name")
-        if not isinstance(speaker, str) or not speaker.strip():
-            raise BadInput("a message whose author has no name; export again", where)
-        at = check(str, message.get("timestamp"), f"{where}.timestamp")
-        yield ChatMessage(
-            at=iso_time(at, f"{where}.timestamp", intake.options.local),
-            speaker=require_storable(speaker.strip(), where),
-            text=require_storable(content, where),
-            attachment=require_storable(", ".join(f'the file "{n}"' for n in names), where),
-            key=require_storable(str(message.get("id") or ""), where),
-            where=where,
-        )
+        words = Words(intake.notes)
+        words.add(message.get("content"))
+        _share(words, message)
+        if is_object(forwarded := message.get("forwardedMessage")):
+            other = Words(intake.notes)
+            other.add(forwarded.get("content"))
+            _share(other, forwarded)
+            said = [each for each in (other.text, other.attachment) if each]
+            words.passed += other.read
+            words.shared.append(quoted("a forwarded message", said))
+        name = name_of(author)
+        if not name:
+            intake.repaired("messages without an author", where)
+        entry = Entry(where, "user", name or "someone")
+        yield from finish(intake, message, words, entry, _LAYOUT)
+
+
+def _share(words: Words, message: Object) -> None:
+    """Add files, stickers, embeds and polls of a message."""
+    for file in objects_in(message.get("attachments")):
+        words.shared.append(f'the file "{file.get("fileName") or file.get("name") or "unnamed"}"')
+    for sticker in objects_in(message.get("stickers")):
+        words.shared.append(f'the file "{sticker.get("name")} (sticker)"')
+    for embed in objects_in(message.get("embeds")):
+        words.share("an embed", embed, _OF_EMBEDS)
+    if poll := message.get("poll"):
+        words.share("a poll", poll)
 
 
 def _sibling(intake: Intake, name: str) -> Object:
@@ -125,25 +153,20 @@ def _channel(intake: Intake) -> str:
     return require_storable(title, intake.name)
 
 
-def _own_messages(intake: Intake, owner: str) -> Iterator[ChatMessage]:
+def _own_messages(intake: Intake, owner: str) -> Iterator[Entry]:
     for where, message in intake.records():
         with intake.catching():
-            content = check(str, message.get("Contents") or "", f"{where}.Contents")
-            links = check(str, message.get("Attachments") or "", f"{where}.Attachments").split()
-            if not content.strip() and not links:
-                intake.notes["empty messages left out"] += 1
-                continue
-            at = check(str, message.get("Timestamp"), f"{where}.Timestamp")
-            files = ", ".join(f'the file "{link.rsplit("/", 1)[-1]}"' for link in links)
-            yield ChatMessage(
-                # Times without a zone are in UTC.
-                at=iso_time(at if "+" in at or at.endswith("Z") else f"{at}Z", where, None),
-                speaker=owner or intake.speaker_of("user"),
-                text=require_storable(content, where),
-                attachment=require_storable(files, where),
-                key=require_storable(str(message.get("ID") or ""), where),
-                where=where,
-            )
+            words = Words(intake.notes)
+            words.add(message.get("Contents"))
+            links = message.get("Attachments")
+            for link in links.split() if isinstance(links, str) else ():
+                words.shared.append(f'the file "{link.rsplit("/", 1)[-1]}"')
+            at = message.get("Timestamp")
+            if isinstance(at, str) and is_zoneless(at):
+                message = {**message, "Timestamp": f"{at}Z"}  # they are in UTC
+            entry = Entry(where, "user", owner or intake.speaker_of("user"))
+            words.passed += [links] if isinstance(links, str) else []
+            yield from finish(intake, message, words, entry, _OWN_LAYOUT)
 
 
 FORMAT = Format(
@@ -153,4 +176,5 @@ FORMAT = Format(
     pick=lambda folder: [
         name for name in folder.select("messages.json") if "messages/c" in name.lower()
     ],
+    repairs=True,
 )

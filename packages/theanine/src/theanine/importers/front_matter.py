@@ -4,9 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 
-_FIELD = re.compile(r"(?P<key>[A-Za-z][\w -]{0,40}):\s+(?P<value>\S.*)")
-_DATES = ("date", "created", "created_at", "create_time", "creation_date", "started", "day")
+from theanine.errors import BadInput
+from theanine.importers.base import ZONELESS, Intake
+from theanine.importers.dates import check_date, epoch_time
+from theanine.importers.written_dates import find_date, written_time
+
+_FIELD = re.compile(r"(?P<key>[^\W\d_][\w -]{0,40}):\s+(?P<value>\S.*)")
+_DATES = (
+    *("date", "created", "createdat", "createdon", "datecreated", "createdate", "createtime"),
+    *("creationdate", "creationtime", "createdtime", "started", "day", "datetime", "published"),
+    *("datum", "erstellt", "erstelltam", "fecha", "creado", "datecréation", "créé", "data"),
+    *(
+        "creato",
+        "criado",
+        "criadoem",
+        "datadecriação",
+        "dato",
+        "utworzono",
+        "vytvořeno",
+        "stvoreno",
+    ),
+    *("дата", "создано", "tarih", "日付", "作成日", "日期", "创建", "创建时间", "创建日期", "날짜"),
+)
+_SECONDS, _MILLISECONDS = re.compile(r"\d{9,10}(?:\.\d+)?"), re.compile(r"\d{12,13}")
 
 ISO_DATE = re.compile(
     r"(?<!\d)\d{4}-\d\d-\d\d"
@@ -31,8 +54,33 @@ def split_front_matter(lines: Sequence[str]) -> tuple[Mapping[str, str], int]:
 
 
 def front_matter_date(fields: Mapping[str, str]) -> str:
-    """Return the date that front matter gives, in ISO 8601; empty if it gives none."""
-    for key in _DATES:
-        if match := ISO_DATE.search(fields.get(key, "")):
-            return match[0]
-    return ""
+    """Return the words of the date that front matter gives; empty if it gives none."""
+    plain = {re.sub(r"[\s_-]", "", key): value for key, value in fields.items()}
+    dates = (plain.get(key, "") for key in _DATES)
+    return next((value for value in dates if _is_date(value)), "")
+
+
+def _is_date(text: str) -> bool:
+    number = _SECONDS.fullmatch(text) or _MILLISECONDS.fullmatch(text)
+    return bool(number or ISO_DATE.search(text) or find_date(text))
+
+
+def date_in(intake: Intake, text: str) -> datetime | None:
+    """Return the date in a text, by its day noon if it has no time; None if it has none.
+
+    It can be in ISO 8601, as people write it in any language, or a number since 1970.
+    """
+    with suppress(BadInput):
+        if match := ISO_DATE.search(text):
+            return intake.iso_date(match[0], intake.name)
+        if _SECONDS.fullmatch(text):
+            return epoch_time(float(text), intake.name)
+        if _MILLISECONDS.fullmatch(text):
+            return epoch_time(int(text) / 1000, intake.name)
+        if at := written_time(text, intake.options.local):
+            intake.notes[ZONELESS] += intake.options.zone is None
+            found = find_date(text)
+            swapped = "dates that could also have month and day the other way round"
+            intake.notes[swapped] += found is not None and found.swappable
+            return check_date(at, intake.name)
+    return None

@@ -1,11 +1,12 @@
-"""Gemini's activity from Google Takeout: ``My Activity/Gemini Apps/MyActivity.json``.
+"""Gemini's activity from Google Takeout: ``My Activity/Gemini Apps/MyActivity.json`` or ``.html``.
 
 ``[{"header": "Gemini Apps", "title": "Prompted …", "time", "safeHtmlItem": [{"html"}], "details":
 [{"url"}], "attachedFiles"}]``, newest first: each entry is a prompt and its answer. Entries belong
 to a conversation by the link in ``details`` where there is one; a pause of three hours starts a
-session. In other languages than English the prompt's introduction is kept, as its words aren't
-known. Activities that are no prompts are left out and counted. Takeout must be asked for JSON, its
-HTML isn't read.
+session. The words that introduce a prompt are those with which most titles of the file begin or
+end, in whatever language; of a few titles, those before a colon. Activities that are no prompts are
+the assistant's if they have an answer, else they are left out and counted. The HTML has the same in
+cells, which :mod:`theanine.importers.web_pages` reads as such entries.
 
 Sources: AlexArchitect-Dev/gemini-takeout-refinery, jetpack3331/ai-chat-history-manager
 ``GEMINI.md``. Never seen real.
@@ -14,36 +15,82 @@ Sources: AlexArchitect-Dev/gemini-takeout-refinery, jetpack3331/ai-chat-history-
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
 
-from theanine.importers.base import Format, Intake
-from theanine.importers.chats import ChatMessage, ChatSessions
-from theanine.importers.dates import iso_time
+from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.chats import ChatSessions
 from theanine.importers.html_text import html_to_text
-from theanine.importers.schema import Filled, Item, Text, check, objects_in, require_storable
+from theanine.importers.schema import Object, is_object, objects_in
+from theanine.importers.table import Layout, finish
+from theanine.importers.web_pages import activity_cells, is_activity_page
+from theanine.importers.words import Words, strings
 from theanine.types import History
 
 _PROMPTED = re.compile(r"(?:Prompted|Asked|Said)\s+(?=\S)")
+_BEFORE_COLON = re.compile(r"[^\n:：]{1,40}?\s?[:：]\s+(?=\S)")
+_ENGLISH = re.compile(r"(?:Prompted|Asked|Said|Used|Created|Gave|Generated|Viewed|Selected)\b")
 _CONVERSATION = re.compile(r"https://gemini\.google\.com/app/([0-9a-z]+)")
+_PRODUCT = re.compile(r"Gemini|Bard")
+_MOST = 0.6
+_LAYOUT = Layout(time=("time",), id=(), name=(), role=())
+_LABELS = ("header", "products", "activityControls")
 
 
-class _Entry(Item):
-    title: Text | None = None
-    time: Filled
-    safeHtmlItem: object = None  # noqa: N815 (its name there)
-    details: object = None
-    attachedFiles: list[object] | None = None  # noqa: N815
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """The words of an activity's title around the prompt, in the language of the account."""
+
+    before: str = ""
+    after: str = ""
+
+    def prompt(self, title: str) -> str | None:
+        """Return the prompt of a title; None if it is another activity."""
+        if match := _PROMPTED.match(title):
+            return title[match.end() :]
+        if _ENGLISH.match(title):
+            return None
+        if self.before or self.after:
+            if not (title.startswith(self.before) and title.endswith(self.after)):
+                return None
+            return title[len(self.before) : len(title) - len(self.after)].strip()
+        return _BEFORE_COLON.sub("", title, count=1) or None
+
+
+def _wording(titles: Sequence[str]) -> _Wording:
+    """Return the words with which most titles begin and end."""
+    if len(titles) < 3:
+        return _Wording()
+    before = _common(titles)
+    after = _common([title[::-1] for title in titles])[::-1]
+    return _Wording(before, after)
+
+
+def _common(titles: Sequence[str]) -> str:
+    """Return the longest beginning, of whole words, that most titles have."""
+    best = ""
+    for length in range(1, 60):
+        start, count = Counter(title[:length] for title in titles).most_common(1)[0]
+        if count < max(3, _MOST * len(titles)) or len(start) < length:
+            break
+        if not start[-1].isalnum() or (not start[-1].isascii() and ord(start[-1]) > 0x2E7F):
+            best = start
+    return best
 
 
 def _read(intake: Intake) -> Iterator[History]:
+    wording = _wording([title for _, entry in _entries(intake) if (title := _title(entry))])
+    intake.faults.clear()  # they are found again
     conversation, sessions = "", _sessions(intake, "gemini")
-    for where, record in intake.records():
+    for where, entry in _entries(intake):
         with intake.catching():
-            entry = check(_Entry, record, where)
-            messages = list(_messages(intake, entry, where))
+            messages = list(_messages(intake, entry, wording, where))
             if not messages:
                 continue
-            links = (str(detail.get("url")) for detail in objects_in(entry.details))
+            links = (str(detail.get("url")) for detail in objects_in(entry.get("details")))
+            links = (*links, str(entry.get("titleUrl")))
             found = next((m[1] for link in links if (m := _CONVERSATION.match(link))), "")
             if found != conversation:
                 yield from sessions.end()
@@ -54,47 +101,70 @@ def _read(intake: Intake) -> Iterator[History]:
     yield intake.part(intake.user_name())
 
 
+def _entries(intake: Intake) -> Iterator[tuple[str, Object]]:
+    return activity_cells(intake) if intake.kind == "text" else intake.records()
+
+
+def _title(entry: Object) -> str:
+    title = entry.get("title")
+    return title.strip() if isinstance(title, str) and entry.get("safeHtmlItem") else ""
+
+
 def _sessions(intake: Intake, chat: str) -> ChatSessions:
     return ChatSessions(intake, intake.user_name(), chat, either_order=True)
 
 
-def _messages(intake: Intake, entry: _Entry, where: str) -> Iterator[ChatMessage]:
-    """Yield an entry's prompt and answer; nothing if it is another activity."""
-    title = (entry.title or "").strip()
-    parts = (item.get("html") for item in objects_in(entry.safeHtmlItem))
+def _messages(intake: Intake, entry: Object, wording: _Wording, where: str) -> Iterator[Entry]:
+    """Yield an entry's prompt and answer; nothing if it is another activity without one."""
+    title = entry.get("title")
+    title = title.strip() if isinstance(title, str) else ""
+    parts = (item.get("html") for item in objects_in(entry.get("safeHtmlItem")))
     answer = html_to_text("\n".join(part for part in parts if isinstance(part, str)))
-    if not answer and not _PROMPTED.match(title):
+    prompt = wording.prompt(title) if title and (answer or _PROMPTED.match(title)) else None
+    if not prompt and not answer:
         intake.notes["activities that are no prompts left out"] += 1
         return
-    at = iso_time(entry.time, f"{where}.time", intake.options.local)
-    names = ", ".join(f'the file "{name}"' for name in entry.attachedFiles or [])
-    if prompt := _PROMPTED.sub("", title, count=1):
-        yield ChatMessage(
-            at=at,
-            speaker=intake.speaker_of("user"),
-            text=prompt,
-            attachment=require_storable(names, where),
-            where=where,
-        )
+    if prompt:
+        words = Words(intake.notes)
+        words.texts.append(prompt)
+        words.shared += _files(entry.get("attachedFiles"))
+        labels = (text for each in _LABELS for _, text in strings(entry.get(each)))
+        words.passed += (title, answer, *(text for text in labels if _PRODUCT.search(text)))
+        asked = Entry(where, "user", intake.speaker_of("user"))
+        yield from finish(intake, entry, words, asked, _LAYOUT)
     if answer:
-        yield ChatMessage(
-            at=at,
-            speaker=intake.speaker_of("assistant"),
-            text=require_storable(answer, where),
-            role="assistant",
-            where=where,
-        )
+        words = Words(intake.notes)
+        words.texts += [answer] if prompt or not title else [title, answer]
+        said = Entry(where, "assistant", intake.speaker_of("assistant"))
+        about = {"time": entry.get("time")} if prompt else entry
+        yield from finish(intake, about, words, said, _LAYOUT)
+
+
+def _files(value: object) -> Iterator[str]:
+    for file in cast("list[object]", value) if isinstance(value, list) else ():
+        name = file.get("name") if is_object(file) else file
+        yield f'the file "{name}"' if isinstance(name, str) else "a file"
+
+
+def _sniff(intake: Intake) -> bool:
+    if intake.kind == "text":
+        return is_activity_page(intake)
+    first = intake.first
+    known = len({"header", "title", "time", "safeHtmlItem"} & first.keys()) >= 3
+    return intake.kind == "json" and (
+        known and ("Gemini" in str(first.get("header")) or "safeHtmlItem" in first)
+    )
 
 
 FORMAT = Format(
     name="gemini",
-    sniff=lambda intake: (
-        intake.kind == "json"
-        and {"header", "title", "time"} <= intake.first.keys()
-        and ("Gemini" in str(intake.first["header"]) or "safeHtmlItem" in intake.first)
-    ),
+    sniff=_sniff,
     read=_read,
     pick=lambda folder: [
-        name for name in folder.select("MyActivity.json", "My Activity.json") if "Gemini" in name
+        name
+        for name in folder.select("*.json", "*.html")
+        if "gemini" in name.lower()
+        and re.search(r"(?:Akt|Act|アクティビティ|活动|活動)", name, re.I)
     ],
+    repairs=True,
 )

@@ -20,7 +20,8 @@ ITEMS = ("*",)
 """The pattern of the items of a list that is the whole document."""
 
 _MAX_DEPTH = 200
-_PREVIEW = 20_000
+_PREVIEW, _PREVIEWED = 20_000, 3
+"""Events, and objects of a list, that are read to tell a format."""
 _REPARSED = 64 << 20
 
 
@@ -31,7 +32,7 @@ def select(stream: BinaryIO, where: str, *patterns: tuple[str, ...]) -> Iterator
     built whole, all else is passed over.
 
     Raises:
-        BadInput: the JSON is broken or nested more than 200 deep.
+        BadInput: the JSON is broken, or a value nested more than 200 deep.
     """
     place: list[str | int] = []
     builder: _Builder | None = None
@@ -40,7 +41,7 @@ def select(stream: BinaryIO, where: str, *patterns: tuple[str, ...]) -> Iterator
             _move(place, event, value)
             begins = not event.startswith("end") and event != "map_key"
             if begins and any(_matches(place, pattern) for pattern in patterns):
-                builder = _Builder()
+                builder = _Builder(where)
         if builder is not None:
             builder.feed(event, value)
             if not builder.open:
@@ -63,16 +64,16 @@ def _move(place: list[str | int], event: str, value: Any) -> None:
 
 
 def preview(stream: BinaryIO, where: str) -> object:
-    """Return the beginning of a document: a list up to its first object, or part of an object.
+    """Return the beginning of a document: a list up to its third object, or part of an object.
 
     Raises:
         BadInput: the JSON is broken there.
     """
-    builder = _Builder()
+    builder, objects = _Builder(where), 0
     for count, (event, value) in enumerate(_events(stream, where)):
         builder.feed(event, value)
-        first_object = event == "end_map" and builder.open == 1 and builder.is_list
-        if first_object or count > _PREVIEW:
+        objects += event == "end_map" and len(builder.open) == 1 and builder.is_list
+        if objects == _PREVIEWED or count > _PREVIEW:
             break
     return builder.root
 
@@ -89,58 +90,49 @@ class _Builder:
 
     Attributes:
         root: the value, complete as soon as ``open`` is 0.
-        open: number of containers that aren't closed yet.
+        open: the containers that aren't closed yet.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, where: str) -> None:
         self.root: Any = None
-        self._stack: list[Any] = []
+        self.open: list[Any] = []
+        self._where = where
         self._keys: list[str | None] = []  # None in a list
 
     @property
     def is_list(self) -> bool:
         return isinstance(self.root, list)
 
-    @property
-    def open(self) -> int:
-        return len(self._stack)
-
     def feed(self, event: str, value: Any) -> None:
         if event == "map_key":
             self._keys[-1] = value
             return
         if event in ("end_map", "end_array"):
-            self._stack.pop()
+            self.open.pop()
             self._keys.pop()
             return
         if event == "start_map":
             value = {}
         elif event == "start_array":
             value = []
-        if not self._stack:
+        if not self.open:
             self.root = value
-        elif self._keys[-1] is None:
-            self._stack[-1].append(value)
+        elif (key := self._keys[-1]) is None:
+            self.open[-1].append(value)
         else:
-            self._stack[-1][self._keys[-1]] = value
+            self.open[-1][key] = value
         if event in ("start_map", "start_array"):
-            self._stack.append(value)
+            if len(self.open) >= _MAX_DEPTH:
+                reason = f"JSON nested more than {_MAX_DEPTH} deep; flatten it"
+                raise BadInput(reason, self._where)
+            self.open.append(value)
             self._keys.append("" if event == "start_map" else None)
 
 
 def _events(stream: BinaryIO, where: str) -> Iterator[tuple[str, Any]]:
-    depth = 0
     start = stream.tell()
-    events = cast("Any", ijson).basic_parse(stream, use_float=True)
     try:
-        for event, value in events:
-            if event in ("start_map", "start_array"):
-                depth += 1
-                if depth > _MAX_DEPTH:
-                    raise BadInput(f"JSON nested more than {_MAX_DEPTH} deep; flatten it", where)
-            elif event in ("end_map", "end_array"):
-                depth -= 1
-            yield event, value
+        yield from cast("Any", ijson).basic_parse(stream, use_float=True)
     except (ijson.JSONError, UnicodeDecodeError) as fault:
         _explain(stream, start, where)
         reason = str(fault).strip().split("\n")[0] or "cut off"

@@ -54,7 +54,7 @@ from pydantic import AliasChoices, Field
 from theanine.errors import BadInput
 from theanine.importers.base import Format, Intake, SessionBuilder, history
 from theanine.importers.dates import Calendar, iso_time
-from theanine.importers.schema import Filled, Item, Object, Text, check
+from theanine.importers.schema import Filled, Item, Object, Text, check, printable
 from theanine.importers.timestamps import SYNTHETIC
 from theanine.types import History, ImportedMemory, Scalar, Transcript, Utterance
 
@@ -112,7 +112,9 @@ class _Person:
 
 def _sniff(intake: Intake) -> bool:
     first = intake.first
-    return "memory" in first or ("text" in first and ("speaker" in first or "at" in first))
+    if "memory" in first:
+        return not {"hash", "user_id", "created_at"} & first.keys()  # which mem0's have
+    return "text" in first and ("speaker" in first or "at" in first)
 
 
 def _read(intake: Intake) -> Iterator[History]:
@@ -179,8 +181,7 @@ def _add_memory(intake: Intake, person: _Person, item: _Memory, record: Object, 
 
 def _count_unknown(person: _Person, record: Object, fields: frozenset[str]) -> None:
     for name in record.keys() - fields:
-        printable = name[:40].encode("utf-8", "replace").decode("utf-8")
-        person.notes[f'unknown fields ignored: "{printable}"'] += 1
+        person.notes[f'unknown fields ignored: "{printable(name[:40])}"'] += 1
 
 
 def _transcripts(intake: Intake, person: _Person) -> Iterator[Transcript]:

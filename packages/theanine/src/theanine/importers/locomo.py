@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Set
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, each_record
+from theanine.importers.base import Entry, Format, Intake, each_record
 from theanine.importers.schema import Filled, Item, Object, Text, check, require_storable
-from theanine.importers.timestamps import UntimedSession, UntimedTurn, make_history
+from theanine.importers.timestamps import UntimedSession, make_history
 from theanine.types import History, ImportedMemory
 
 _SESSION = re.compile(r"session_(\d{1,6})")
@@ -58,13 +58,7 @@ def _sessions(intake: Intake, sample: _Sample, where: str) -> Iterator[UntimedSe
             at_date = f"{at_session}_date_time"
             at = intake.date(check(str, date, at_date), _DATES, at_date)
             turns = [
-                UntimedTurn(
-                    turn.speaker,
-                    turn.text or "",
-                    at_turn,
-                    key=turn.dia_id,
-                    attachment=turn.attachment,
-                )
+                Entry(at_turn, "user", turn.speaker, turn.text or "", turn.attachment, turn.dia_id)
                 for _, at_turn, turn in intake.items(_Turn, conversation[key], at_session)
             ]
             memories: list[ImportedMemory] = []

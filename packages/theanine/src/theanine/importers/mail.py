@@ -4,8 +4,9 @@ A thread is a session, its mails are turns in the order of their dates; a thread
 thread id, or the first mail that ``References`` and ``In-Reply-To`` lead to, also in another file
 of the folder, such as the box of sent mails. Quoted replies and signatures are stripped, HTML
 becomes text, attachments are named. Spam, trash, drafts, newsletters and automatic mails of an mbox
-are left out and counted. The user is the owner of the mailbox, as
-``Delivered-To`` or Gmail's label *Sent* tells.
+are left out and counted. A mail whose date is missing or impossible is dated by when it was
+received, by the line "From " above it, or by the mail before it; else it has none. The user is the
+owner of the mailbox, as ``Delivered-To`` or Gmail's label *Sent* tells.
 
 Written from RFC 5322 and RFC 4155, read with the standard library's :mod:`email`, and Takeout's
 ``X-GM-THRID`` and ``X-Gmail-Labels`` (karlicoss/promnesia and purarue/google_takeout_parser name
@@ -25,22 +26,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.header import decode_header, make_header
+from email.header import decode_header
 from email.message import Message
 from functools import lru_cache
+from itertools import chain, pairwise
 from typing import BinaryIO, cast
 
+from theanine.clock import fault_of_time
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, SessionBuilder
-from theanine.importers.dates import check_date
+from theanine.importers.base import Entry, Format, Intake, SessionBuilder
+from theanine.importers.charsets import decode_charset
+from theanine.importers.dates import DEFAULT_START
 from theanine.importers.folder import Folder
 from theanine.importers.html_text import html_to_text
 from theanine.importers.quotes import strip_quotes
-from theanine.importers.schema import require_storable
+from theanine.importers.schema import printable, require_storable
 from theanine.importers.source import Source
-from theanine.types import History, Utterance
+from theanine.importers.written_dates import written_time
+from theanine.types import History
 
 _FROM = re.compile(rb"From \S+.*\d{4}|From \S+")
+_ANY_FIELD = re.compile(rb"[!-9;-~]+:|>From ")
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _FIELD = re.compile(
     r"(?:From|To|Cc|Subject|Date|Received|Return-Path|Message-ID|MIME-Version|Delivered-To|Reply-To|"
@@ -63,6 +69,7 @@ class _Mail:
     gmail_thread: str
     at: datetime
     number: int
+    dated: bool
 
 
 @dataclass(slots=True)
@@ -134,6 +141,7 @@ def _sniff(intake: Intake) -> bool:
 
 def _read(intake: Intake) -> Iterator[History]:
     mails: list[_Mail] = []
+    last: datetime | None = None
     survey = _survey(intake.folder) if intake.folder else _Survey()
     is_box = _is_box(intake.source)
     for number, (offset, data) in enumerate(_split(intake.source, is_box), 1):
@@ -143,10 +151,11 @@ def _read(intake: Intake) -> Iterator[History]:
             if is_box and (reason := _unwanted(headers)):
                 intake.notes[reason] += 1
                 continue
-            at = _date(intake, headers, where)
+            at, dated = _date(intake, headers, data, last)
+            last = at if dated else last
             id = survey.add(headers, data)
             gmail = _header(headers, "X-GM-THRID")
-            mails.append(_Mail(offset, len(data), id, gmail, at, number))
+            mails.append(_Mail(offset, len(data), id, gmail, at, number, dated))
     threads: dict[str, list[_Mail]] = {}
     for mail in mails:
         threads.setdefault(mail.gmail_thread or survey.first_mail(mail.id), []).append(mail)
@@ -170,8 +179,9 @@ def _split(source: Source, is_box: bool) -> Iterator[tuple[int, bytes]]:
         return
     start, lines, size = 0, list[bytes](), 0
     after_blank = True
-    for line in _lines(stream):
-        if after_blank and _FROM.match(line) and size:
+    for line, following in pairwise(chain(_lines(stream), [b""])):
+        # A sentence that begins with "From" isn't followed by the headers of a mail.
+        if after_blank and size and _FROM.match(line) and _ANY_FIELD.match(following):
             yield start, b"".join(lines)
             start, lines, size = start + size, [], 0
         size += len(line)
@@ -208,12 +218,14 @@ def _header(message: Message, name: str) -> str:
 
 
 def _without_encoding(value: object) -> str:
-    text = str(value).encode("utf-8", "replace").decode("utf-8")
-    try:
-        decoded = str(make_header(decode_header(text))) if "=?" in text else text
-    except (*_MALFORMED, email.errors.MessageError):
-        decoded = text
-    return re.sub(r"\s+", " ", decoded)
+    text = printable(str(value))
+    if "=?" in text:
+        with suppress(*_MALFORMED, email.errors.MessageError):
+            text = "".join(
+                decode_charset(part, charset or "utf-8") if isinstance(part, bytes) else part
+                for part, charset in decode_header(text)
+            )
+    return re.sub(r"\s+", " ", text)
 
 
 def _unwanted(headers: Message) -> str:
@@ -226,15 +238,44 @@ def _unwanted(headers: Message) -> str:
     return "newsletters and automatic mails left out" if automatic or bulk or newsletter else ""
 
 
-def _date(intake: Intake, headers: Message, where: str) -> datetime:
+def _date(
+    intake: Intake, headers: Message, data: bytes, before: datetime | None
+) -> tuple[datetime, bool]:
+    """Return when a mail was sent, and whether that is known: ``before`` is the mail above it."""
     text = _header(headers, "Date")
+    if at := _mail_date(text):
+        return at, True
+    received = [str(each).rpartition(";")[2] for each in headers.get_all("Received", [])]
+    envelope = data.partition(b"\n")[0].decode("ascii", "replace") if _FROM.match(data) else ""
+    others = {
+        "its date in other words": text,
+        "when it was received": received[-1] if received else "",
+        'the line "From "': re.sub(r"^From \S+\s*", "", envelope),
+    }
+    for reason, each in others.items():
+        if at := _mail_date(each) or _other_date(each):
+            intake.notes[f"mails with an impossible date, dated by {reason}"] += 1
+            return at, True
+    if before:
+        intake.notes["mails with an impossible date, dated by the mail above"] += 1
+        return before, True
+    intake.notes["mails without a date"] += 1
+    return intake.source.modified or DEFAULT_START, False
+
+
+def _other_date(text: str) -> datetime | None:
+    at = written_time(text, UTC)
+    return None if at is None or fault_of_time(at) else at
+
+
+def _mail_date(text: str) -> datetime | None:
     try:
         at = email.utils.parsedate_to_datetime(text)
     except (*_MALFORMED, OverflowError):
-        raise BadInput(f'"{text[:40]}" is not the date of a mail; leave it out', where) from None
+        return None
     if at.tzinfo is None:  # "-0000": a time in UTC whose zone isn't told
         at = at.replace(tzinfo=UTC)
-    return check_date(at, where)
+    return None if fault_of_time(at) else at
 
 
 def _session(
@@ -265,18 +306,12 @@ def _session(
             sender, address = email.utils.parseaddr(str(message.get("From", "")))
             sender = _without_encoding(sender)
             key = _header(message, "Message-ID") or hashlib.sha256(data).hexdigest()[:16]
-            turn = Utterance(
-                text=text,
-                speaker=require_storable(
-                    sender.strip() or address.strip() or "Unknown sender", where
-                ),
-                at=mail.at,
-                key=require_storable(key, where),
-                attachment=attachment,
-            )
-            session.append(turn, where)
+            name = sender.strip() or address.strip() or "Unknown sender"
+            entry = Entry(where, "user", name, text, attachment, key, mail.at)
+            session.append(intake.turn(entry, key), where)
     if session:
-        yield intake.part(intake.user_name(survey.owner), session.build())
+        dated = all(mail.dated for mail in mails)
+        yield intake.part(intake.user_name(survey.owner), session.build(dated=dated))
 
 
 def _content(message: Message, where: str) -> tuple[str, str]:
@@ -295,8 +330,7 @@ def _content(message: Message, where: str) -> tuple[str, str]:
     text = "\n".join(texts["text/plain"])
     if not text.strip():
         text = html_to_text("\n".join(texts["text/html"]), without_quotes=True)
-    text = strip_quotes(text.replace("\0", "")).encode("utf-8", "replace").decode("utf-8").strip()
-    return require_storable(text, where), require_storable(", ".join(files), where)
+    return printable(strip_quotes(text.replace("\0", ""))).strip(), ", ".join(files)
 
 
 def _parts(message: Message) -> Iterator[Message]:
@@ -313,10 +347,7 @@ def _decoded(part: Message) -> str:
     data = part.get_payload(decode=True)
     if not isinstance(data, bytes):
         return ""
-    try:
-        return data.decode(part.get_content_charset("utf-8"), "replace")
-    except LookupError:  # an unknown charset
-        return data.decode("utf-8", "replace")
+    return decode_charset(data, part.get_content_charset("utf-8"))
 
 
 FORMAT = Format(

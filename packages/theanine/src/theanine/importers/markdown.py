@@ -26,12 +26,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from theanine.importers.base import Format, Intake, SessionBuilder
+from theanine.importers.base import Entry, Format, Intake, SessionBuilder
 from theanine.importers.dates import Calendar, positions
-from theanine.importers.front_matter import ISO_DATE, front_matter_date, split_front_matter
-from theanine.importers.schema import require_storable
+from theanine.importers.front_matter import (
+    ISO_DATE,
+    date_in,
+    front_matter_date,
+    split_front_matter,
+)
 from theanine.importers.timestamps import SYNTHETIC
-from theanine.types import History, Role, Utterance
+from theanine.types import History, Role
 
 _USERS = "user|you|human|me|prompt|question|q"
 _ASSISTANTS = (
@@ -86,13 +90,8 @@ def _read(intake: Intake) -> Iterator[History]:
         for (turn, text), at in zip(said, times, strict=True):
             where = f"{intake.name}, line {turn.line}"
             with intake.catching():
-                utterance = Utterance(
-                    text=require_storable(text, where),
-                    speaker=intake.speaker_of(turn.role),
-                    at=at,
-                    role=turn.role,
-                )
-                session.append(utterance, where)
+                entry = Entry(where, turn.role, text=text, at=at)
+                session.append(intake.turn(entry), where)
         if session:
             yield intake.part(name, session.build(dated=dated))
     yield intake.part(name)
@@ -129,8 +128,8 @@ def _times(intake: Intake, turns: Sequence[_Turn], date: str) -> tuple[list[date
     stamps = [match[0] if (match := ISO_DATE.search(turn.stamp)) else "" for turn in turns]
     if all(":" in stamp for stamp in stamps):
         return [intake.iso_date(stamp, intake.name) for stamp in stamps], True
-    if date := date or next(filter(None, stamps), ""):
-        return positions(intake.iso_date(date, intake.name), len(turns)), True
+    if at := date_in(intake, date or next(filter(None, stamps), "")):
+        return positions(at, len(turns)), True
     calendar = Calendar(intake.options.start)
     intake.notes[SYNTHETIC] += not calendar.dated
     return calendar.place(len(turns), None, intake.name), calendar.dated

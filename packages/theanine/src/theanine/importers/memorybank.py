@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake
+from theanine.importers.base import Entry, Format, Intake
 from theanine.importers.schema import Filled, Item, Object, Text, check, is_object, require_storable
-from theanine.importers.timestamps import UntimedSession, UntimedTurn, make_history
+from theanine.importers.timestamps import UntimedSession, make_history
 from theanine.types import History
 
 _ASSISTANT = "AI"
@@ -46,6 +46,8 @@ def _read(intake: Intake) -> Iterator[History]:
                 require_storable(key, where)
                 user = check(_User, value, at_user)
                 name = (user.name or "").strip() or key.strip()
+                if not name:
+                    raise BadInput("a user without a name; name the user", where)
                 sessions = _sessions(intake, name, user.history, f"{at_user}, history")
                 history = make_history(intake, name, sessions)
                 if not history.transcripts:
@@ -58,15 +60,15 @@ def _sessions(intake: Intake, name: str, days: Object, where: str) -> Iterator[U
         at_day = f"{where}, {day}"
         with intake.catching():
             at = intake.date(day, ("%Y-%m-%d",), at_day)
-            turns: list[UntimedTurn] = []
+            turns: list[Entry] = []
             for i, at_exchange, exchange in intake.items(object, exchanges, at_day):
                 with intake.catching():
                     # The query is read even if its response can't be.
                     query = check(_Query, exchange, at_exchange).query
-                    turns.append(UntimedTurn(name, query, at_exchange, key=str(2 * i + 1)))
+                    turns.append(Entry(at_exchange, "user", name, query, key=str(2 * i + 1)))
                     text = check(_Response, exchange, at_exchange).response
                     key = str(2 * i + 2)
-                    turns.append(UntimedTurn(_ASSISTANT, text, at_exchange, "assistant", key))
+                    turns.append(Entry(at_exchange, "assistant", _ASSISTANT, text, key=key))
             yield UntimedSession(f"{name}/{day}", turns, at_day, at)
 
 

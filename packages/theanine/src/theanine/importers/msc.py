@@ -17,11 +17,11 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from theanine.importers.base import Format, Intake, each_record
+from theanine.importers.base import Entry, Format, Intake, each_record
 from theanine.importers.dates import parse_duration
 from theanine.importers.folder import Folder
 from theanine.importers.schema import Filled, Item, Object, Text, check, require_storable
-from theanine.importers.timestamps import UntimedSession, UntimedTurn, make_history
+from theanine.importers.timestamps import UntimedSession, make_history
 from theanine.types import History, ImportedMemory
 
 _FILE = re.compile(r"session_(\d{1,6})/[^/]+\.jsonl")
@@ -84,15 +84,15 @@ def _personas(
                     yield ImportedMemory(text=text, speakers=(speaker,))
 
 
-def _turns(intake: Intake, dialog: _Dialog, where: str) -> list[UntimedTurn]:
-    turns: list[UntimedTurn] = []
+def _turns(intake: Intake, dialog: _Dialog, where: str) -> list[Entry]:
+    turns: list[Entry] = []
     for i, at_turn, turn in intake.items(_Turn, dialog.dialog, f"{where}.dialog"):
         speaker = turn.id
         if speaker not in _SPEAKERS:
             # Session 1 names nobody, and some first turns carry a worker's number.
             intake.notes["turns whose speaker goes by position"] += 1
             speaker = _SPEAKERS[i % 2]
-        turns.append(UntimedTurn(speaker, turn.text, at_turn))
+        turns.append(Entry(at_turn, "user", speaker, turn.text))
     return turns
 
 

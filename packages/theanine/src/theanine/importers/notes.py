@@ -1,9 +1,10 @@
 """Plain notes: a folder of Markdown or text files, or one file.
 
 Each note is a session of the user's own words, a turn a section or, in a long section, a few
-paragraphs. It is dated by ``date:`` or ``created:`` in its front matter, by an ISO date in its
-first heading or in its file name (``2024-05-08.md``), or else by the file's last change. A file
-with several headings that begin with an ISO date, such as a journal, has a note for each.
+paragraphs. It is dated by ``date:`` or ``created:`` in its front matter, by a date in its first
+heading or in its file name (``2024-05-08.md``, Logseq's ``2024_05_08.md``, ``May 8th, 2024.md``),
+or else by the file's last change. A file with several headings that begin with a date, such as a
+journal, has a note for each. Templates, deleted notes and the folders of plug-ins are left out.
 
 The layouts are those of Obsidian and Logseq (basicmachines-co/basic-memory
 ``src/basic_memory/markdown``, front matter with ``title`` and ``created``).
@@ -13,28 +14,55 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
+from itertools import product
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, SessionBuilder
+from theanine.importers.base import Entry, Format, Intake, SessionBuilder
 from theanine.importers.dates import positions
 from theanine.importers.folder import Folder
-from theanine.importers.front_matter import ISO_DATE, front_matter_date, split_front_matter
+from theanine.importers.front_matter import (
+    ISO_DATE,
+    date_in,
+    front_matter_date,
+    split_front_matter,
+)
 from theanine.importers.markdown import is_chat
-from theanine.importers.schema import require_storable
-from theanine.types import History, Utterance
+from theanine.importers.schema import as_object, parse
+from theanine.importers.written_dates import find_date
+from theanine.types import History
 
 _SUFFIXES = ("*.md", "*.markdown", "*.txt")
-_DATED_HEADING = re.compile(rf"#{{1,6}}\s+(?:\[\[)?(?P<date>{ISO_DATE.pattern})(?:\]\])?(?!\w).*")
 _HEADING = re.compile(r"#{1,6}\s+\S.*")
 _LONG = 1_200
 """Paragraphs of a section are put together up to so many characters."""
+_LEFT_OUT_FOLDERS = re.compile(
+    r"(?:.*/)?(?:_?templates?|_?templater|vorlagen?|plantillas?|modèles?|modelos?|modelli|sjablonen|"
+    r"szablony|šablony|predlošci|шаблоны|şablonlar|テンプレート|模板|템플릿|_?trash|papierkorb|papelera|"
+    r"corbeille|cestino|lixeira|kosz|корзина|ゴミ箱|回收站|logseq/(?:bak|version-files)|node_modules)/.*",
+    re.IGNORECASE,
+)
+_CONFIGS = (
+    *(("templates.json", "folder"), ("plugins/templater-obsidian/data.json", "templates_folder")),
+    ("daily-notes.json", "template"),
+)
+"""Files of Obsidian's settings, with the setting that names what holds no notes."""
+_PLACEHOLDER = re.compile(r"\{\{\s?(?:date|time|title)\b[^{}\n]{0,60}\}\}|<%[*_+-]?\s?tp\.|<%\*")
+_LEFT_OUT = "templates and deleted notes left out"
 
 
 def _read(intake: Intake) -> Iterator[History]:
     name = intake.user_name("" if intake.folder else intake.own_name)
     lines = [line.removesuffix("\r") for line in intake.source.text().split("\n")]
+    if intake.folder and _LEFT_OUT not in intake.seen:
+        intake.seen.add(_LEFT_OUT)
+        intake.notes[_LEFT_OUT] += len(intake.folder.select(*_SUFFIXES)) - len(_pick(intake.folder))
     fields, start = split_front_matter(lines)
+    if intake.folder and _is_template(lines[start:]):
+        intake.notes[_LEFT_OUT] += 1
+        yield intake.part(name)
+        return
     title = fields.get("title", "")
     entries = _entries(lines[start:])
     for date, entry in entries:
@@ -45,9 +73,8 @@ def _read(intake: Intake) -> Iterator[History]:
             session = SessionBuilder(key, intake.notes, title=heading or intake.source.stem)
             passages = list(_passages(entry))
             for passage, time in zip(passages, positions(at, len(passages)), strict=True):
-                text = require_storable(passage, intake.name)
-                speaker = intake.speaker_of("user")
-                session.append(Utterance(text=text, speaker=speaker, at=time), intake.name)
+                turn = Entry(intake.name, "user", text=passage, at=time)
+                session.append(intake.turn(turn), intake.name)
             if session:
                 yield intake.part(name, session.build())
             else:
@@ -55,24 +82,44 @@ def _read(intake: Intake) -> Iterator[History]:
     yield intake.part(name)
 
 
+def _is_template(lines: Sequence[str]) -> bool:
+    """Return whether a note has a template's placeholders, which aren't in code."""
+    text = re.sub(r"(?s)```.*?```|`[^`\n]*`", "", "\n".join(lines))
+    return _PLACEHOLDER.search(text) is not None
+
+
 def _entries(lines: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
     """Return the notes of a file, each with the date of its heading if the file has several."""
-    starts = [i for i, line in enumerate(lines) if _DATED_HEADING.fullmatch(line)]
+    starts = [i for i, line in enumerate(lines) if _heading_date(line)]
     if len(starts) < 2:
         return [("", lines)]
     entries: list[tuple[str, Sequence[str]]] = [("", lines[: starts[0]])]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        match = _DATED_HEADING.fullmatch(lines[start])
-        entries.append((match["date"] if match else "", lines[start:end]))
+        entries.append((_heading_date(lines[start]), lines[start:end]))
     return [(date, entry) for date, entry in entries if any(line.strip() for line in entry)]
+
+
+def _heading_date(line: str) -> str:
+    """Return the date that a heading begins with, also after a weekday; else an empty text."""
+    if not _HEADING.fullmatch(line) or len(line) > _LONG:
+        return ""
+    heading = line.lstrip("# ").removeprefix("[[")
+    if match := ISO_DATE.match(heading):
+        return "" if heading[match.end() :][:1].isalnum() else match[0]
+    found = find_date(heading := ISO_DATE.split(heading)[0])  # a later date is another
+    if not found or not found.year or not re.search(r"\d{4}", heading):
+        return ""
+    start, end = found.span
+    before = heading[:start].strip(" ,.")
+    return heading[start:end] if not re.search(r"[\s\d]", before) else ""
 
 
 def _date(intake: Intake, date: str, front_matter: str, entry: Sequence[str]) -> datetime:
     first = next((line for line in entry if line.strip()), "")
     texts = (date, front_matter, first if first.startswith("#") else "", intake.source.stem)
     for text in texts:
-        if match := ISO_DATE.search(text):
-            return intake.iso_date(match[0], intake.name)
+        if at := date_in(intake, text):
+            return at
     if intake.source.modified is None:
         raise BadInput(
             "a note without a date; write one such as # 2024-05-08 above it", intake.name
@@ -98,13 +145,34 @@ def _passages(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _pick(folder: Folder) -> Sequence[str]:
-    return folder.select(*_SUFFIXES)
+    own = _named_by_obsidian(folder)
+    return [
+        name
+        for name in folder.select(*_SUFFIXES)
+        if not _LEFT_OUT_FOLDERS.fullmatch(name)
+        and not any(name == f"{path}.md" or name.startswith(f"{path}/") for path in own)
+    ]
+
+
+def _named_by_obsidian(folder: Folder) -> Sequence[str]:
+    """Return the folders and notes that a vault's settings name as templates."""
+    roots = {"", *(f"{name.split('/')[0]}/" for name in folder.names if "/" in name)}
+    paths: list[str] = []
+    for root, (file, setting) in product(sorted(roots), _CONFIGS):
+        with (
+            suppress(BadInput, KeyError),
+            folder.open(f"{root}.obsidian/{file}") as source,
+        ):
+            value = as_object(parse(source.text(), source.name), source.name).get(setting)
+            if isinstance(value, str) and (path := value.strip("/ ").removesuffix(".md")):
+                paths.append(f"{root}{path}")
+    return paths
 
 
 def _sniff(intake: Intake) -> bool:
     if intake.kind != "text" or is_chat(intake.lines):
         return False
-    dated = any(_DATED_HEADING.fullmatch(line) for line in intake.lines)
+    dated = any(map(_heading_date, intake.lines))
     front = intake.source.head.lstrip().startswith(b"---")
     is_note = intake.source.suffix in (".md", ".markdown") and (
         front or dated or any(_HEADING.fullmatch(line) for line in intake.lines)

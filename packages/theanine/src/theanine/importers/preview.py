@@ -24,7 +24,7 @@ class HistoryPreview:
         known: how many of its sessions are in the log already; of those, only new turns are logged.
         first, last: times of its first and last turn; None if a session has no date.
         speakers: turns by speaker, the most frequent first.
-        sample: its first turns.
+        sample: its first turns; where ``first`` is None, their times only keep the order.
     """
 
     name: str

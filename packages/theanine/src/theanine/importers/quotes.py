@@ -1,37 +1,76 @@
 """Stripping what a mail quotes of earlier mails, and signatures.
 
-Cautious rather than thorough: a line is only taken away when its form says that it is a quote, so
-that no word of the writer is lost. Forwarded mails stay.
+A quotation is known by its form in any language: a block of headers, a line that introduces it by a
+date and an address, or lines that begin with ">". Cautious rather than thorough: a line is only
+taken away when its form says that it is a quote, so that no word of the writer is lost.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _ORIGINAL = re.compile(
     r"\s*-{3,}\s*(?:Original[- ]?(?:Message|nachricht)|Ursprüngliche Nachricht|Message d'origine|"
     r"Mensaje original|Messaggio originale|Mensagem original|Oorspronkelijk bericht)\s*-{3,}\s*",
     re.IGNORECASE,
 )
-_HEADER = re.compile(
-    r"[*\s]*(?:From|Sent|To|Cc|Subject|Date|Von|Gesendet|An|Betreff|Datum|De|Envoyé|À|Objet|Enviado"
-    r"|Para|Asunto|Assunto|Da|Inviato|A|Oggetto|Van|Verzonden|Aan|Onderwerp)\s?:[*\s].*",
+_HEADER_WORDS = (
+    "From|Sent|To|Cc|Subject|Date|Von|Gesendet|An|Betreff|Datum|De|Envoyé|À|Objet|Enviado|Para|"
+    "Asunto|Assunto|Da|Inviato|A|Oggetto|Van|Verzonden|Aan|Onderwerp|Från|Skickat|Till|Ämne|Kopia|"
+    "Fra|Sendt|Til|Emne|Lähettäjä|Lähetetty|Vastaanottaja|Aihe|Od|Wysłano|Do|Temat|Odesláno|Komu|"
+    "Předmět|Odoslané|Predmet|Poslano|Za|Prima|Zadeva|Feladó|Elküldve|Címzett|Tárgy|De la|Trimis|"
+    "Către|Subiect|Enviat|Per a|Assumpte|Kimden|Gönderildi|Gönderme Tarihi|Kime|Konu|От|Отправлено|"
+    "Кому|Тема|Копия|Дата|Від|Надіслано|Изпратено|До|Относно|Шаље|Послато|За|Από|Στάλθηκε|Προς|Θέμα|"
+    "差出人|送信日時|宛先|件名|发件人|发送时间|收件人|主题|日期|抄送|寄件者|寄件日期|傳送時間|收件者|主旨|"
+    "보낸 사람|보낸 날짜|받는 사람|제목|날짜|من|تاريخ الإرسال|إلى|الموضوع|מאת|נשלח|אל|נושא|Từ|"
+    "Đã gửi|Đến|Tới|Chủ đề|Dari|Dikirim|Kepada|Subjek"
 )
+_HEADER = re.compile(rf"[*\s]*(?:{_HEADER_WORDS})\s?[:：][*\s]?.*")
+_LABELLED = re.compile(
+    r"[*\s]*[^\W\d_](?:[^\n:：*@]{0,28}[^\s:：*@])?\*?\s?[:：]\*?\s*(?P<value>\S.*)"
+)
+"""A line of a block of headers in any language."""
+_ADDRESS = re.compile(r"[^\s<>()\[\]:;,]+@[^\s<>()\[\]:;,]+\.[^\W\d_]{2,}")
+_IN_BRACKETS = re.compile(rf"[<(](?:mailto:)?{_ADDRESS.pattern}[^<>()]*[>)]")
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_CLOCK = re.compile(r"(?<!\d)\d{1,2}[:.]\d{2}(?!\d)")
+_SEPARATOR = re.compile(r"\s*(?:[_=*-]{10,}|-{3,}[^\d\n-][^\d\n]{0,50}?-{3,}|[*_]{0,2}>?)\s*")
+"""The separator that a mail program draws above a quotation; a blank line counts as one."""
 _SIGNATURE = re.compile(r"--\s?")
-_UNDERSCORES = re.compile(r"\s*_{20,}\s*")
+_APP = (
+    r"i(?:phone|pad|os)|android|galaxy|samsung|huawei|xiaomi|redmi|pixel|nokia|blackberry|windows|"
+    r"outlook|yahoo|proton ?mail|gmail|\baol|\bgmx|web\.de|mail\.ru|яндекс|yandex|thunderbird|"
+    r"airmail|smartphone|my (?:mobile|phone)|mobiltelefon"
+)
+_SENT = (
+    r"sent|gesendet|verschickt|envoyée?|enviad[oa]|enviat|inviat[oa]|verzonden|verstuurd|"
+    r"skickat|sendt|lähetetty|wysłan[eoy]|odeslán[oa]|odoslan[éeá]|poslan[oa]|poslato|отправлено|"
+    r"надіслано|изпратено|испратено|послато|trimis|(?:el)?küldve|gönderildi|στάλθηκε|εστάλη|"
+    r"απεστάλη|išsiųsta|nosūtīts|saadetud|bidalia|送信|发自|發自|发送自|傳送自|傳送|发送|보냄|أُ?رسلت|"
+    r"ارسال شده|נשלח|भेजा गया|ส่งจาก|đã gửi|gửi từ|dikirim|dihantar|beziehen"
+)
+_SENT_BY_APP = re.compile(
+    rf"(?=.*(?:{_APP}))(?:(?:{_SENT})(?![^\W\d_]{{2}}).*|.*(?:{_SENT})[^\w]*)", re.IGNORECASE
+)
+"""The line that an app adds below a mail: "sent", first or last, and by what."""
+_APP_LINK = re.compile(
+    r"https?://(?:aka\.ms|go\.onelink\.me|[\w.]*mail\.yahoo|yho\.com|proton\.me)/"
+)
+_MAX_APP_WORDS = 8
 
 
 def strip_quotes(text: str) -> str:
     """Return a mail's text without quoted replies and signature."""
     lines = text.replace("\r\n", "\n").split("\n")
     for number, line in enumerate(lines):
-        headers = lines[number : number + 3]
-        begins = len(headers) == 3 and all(_HEADER.fullmatch(each) for each in headers)
-        if begins and number and _UNDERSCORES.fullmatch(lines[number - 1]):
-            lines = lines[: number - 1]
-            break
-        if begins or _ORIGINAL.fullmatch(line) or _SIGNATURE.fullmatch(line):
+        if _SIGNATURE.fullmatch(line) or _ORIGINAL.fullmatch(line):
             lines = lines[:number]
+            break
+        if _begins_headers(lines, number) or _introduces(lines, number):
+            lines = lines[:number]
+            while lines and _SEPARATOR.fullmatch(lines[-1]):
+                lines.pop()
             break
     kept: list[str] = []
     for number, line in enumerate(lines):
@@ -39,7 +78,51 @@ def strip_quotes(text: str) -> str:
             kept.append(line)
         elif number and not lines[number - 1].startswith(">"):
             _drop_introduction(kept)
+    _drop_app_line(kept)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+
+
+def _begins_headers(lines: Sequence[str], start: int) -> bool:
+    """Return whether the headers of a quoted mail begin: known words, or their form.
+
+    The form is three lines or more of a word and a colon, among the first five of which one has an
+    address, and another the year and the time of day.
+    """
+    first = lines[start : start + 3]
+    if len(first) < 3 or not lines[start].strip():
+        return False
+    if all(_HEADER.fullmatch(line) for line in first):
+        return True
+    values: list[str] = []
+    for line in lines[start : start + 5]:
+        if not (match := _LABELLED.fullmatch(line)):
+            break
+        values.append(match["value"])
+    addressed = {i for i, value in enumerate(values) if _ADDRESS.search(value)}
+    dated = {i for i, value in enumerate(values) if _YEAR.search(value) and _CLOCK.search(value)}
+    return len(values) >= 3 and bool(addressed) and bool(dated - addressed)
+
+
+def _introduces(lines: Sequence[str], start: int) -> bool:
+    """Return whether a line introduces a quotation without ">": a date, an address, a colon.
+
+    It can go on over three lines. One that is followed by ">" is taken away with what is quoted.
+    """
+    if not lines[start].strip() or (start and not _SEPARATOR.fullmatch(lines[start - 1])):
+        return False
+    for end in range(start + 1, min(start + 4, len(lines) + 1)):
+        if not lines[end - 1].strip():
+            return False
+        joined = " ".join(lines[start:end]).rstrip(" *_")
+        if joined.endswith((":", "：")):
+            following = next((line for line in lines[end:] if line.strip()), "")
+            return (
+                len(joined) < 300
+                and not following.startswith(">")
+                and _IN_BRACKETS.search(joined) is not None
+                and _YEAR.search(_ADDRESS.sub("", joined)) is not None
+            )
+    return False
 
 
 def _drop_introduction(kept: list[str]) -> None:
@@ -51,10 +134,28 @@ def _drop_introduction(kept: list[str]) -> None:
         if len(paragraph) < count or any(not line.strip() for line in paragraph):
             return
         joined = " ".join(paragraph)
-        if not joined.rstrip().endswith(":"):
+        if not joined.rstrip().endswith((":", "：")):
             return
         if re.search(r"\d", joined) and (
             count == 3 or "@" in joined or re.search(r"\d{4}", joined)
         ):
             del kept[-count:]
+            while kept and _SEPARATOR.fullmatch(kept[-1]):
+                kept.pop()
             return
+
+
+def _drop_app_line(kept: list[str]) -> None:
+    """Take away the last paragraph if it is one line that an app added, such as where it ran."""
+    while kept:
+        while kept and not kept[-1].strip():
+            kept.pop()
+        line = kept[-1].strip(" *_<>[]()") if kept else ""
+        alone = len(kept) < 2 or not kept[-2].strip()
+        words = len(re.sub(r"https?://\S+", "", line).split())
+        is_sentence = line.endswith(("?", "!")) or words > _MAX_APP_WORDS
+        if not (alone and not is_sentence and len(kept) > 1):
+            return
+        if not (_APP_LINK.search(line) or _SENT_BY_APP.fullmatch(line)):
+            return
+        kept.pop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,11 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import TextIO, cast
+from typing import TextIO
 
 from theanine.errors import BadInput, SettingsError
 from theanine.importers import (
     beam,
+    captions,
     cc,
     chatgpt,
     claude,
@@ -23,15 +25,20 @@ from theanine.importers import (
     cursor,
     discord,
     gemini,
+    imessage,
     jsonl,
     locomo,
     longmemeval,
     mail,
+    mapped,
     markdown,
     memorybank,
     messages,
     msc,
     notes,
+    other_memories,
+    rows,
+    secom,
     signal,
     slack,
     telegram,
@@ -43,20 +50,28 @@ from theanine.importers.base import Format, Intake, Kind, Options, Rejected
 from theanine.importers.describing import SQLITE_MAGIC, describe, describe_folder
 from theanine.importers.folder import Directory, Folder, Zip, is_zip
 from theanine.importers.json_stream import preview
-from theanine.importers.schema import Object, as_object, is_object, parse
+from theanine.importers.schema import Object, as_object, is_object, objects_in, parse
 from theanine.importers.source import Source, opened, starts_export
 from theanine.importers.spool import Spool
 from theanine.types import History
 
 _MODULES = (
     *(jsonl, text, chatgpt, claude, messages, markdown, notes),
-    *(whatsapp, telegram, slack, mail),
+    *(whatsapp, imessage, telegram, slack, mail),
     *(claude_code, codex, cursor),
-    *(gemini, signal, discord),
-    *(locomo, msc, cc, memorybank, beam, longmemeval),
+    *(gemini, signal, discord, captions, mapped),
+    *(locomo, msc, cc, memorybank, beam, longmemeval, secom),
+    other_memories,
     memories_format,
 )
-FORMATS: Mapping[str, Format] = {module.FORMAT.name: module.FORMAT for module in _MODULES}
+FORMATS: Mapping[str, Format] = {
+    format.name: format
+    for format in (
+        *(module.FORMAT for module in _MODULES),
+        mapped.COPILOT,
+        *rows.FORMATS,
+    )
+}
 """The formats by name."""
 
 _GUESSED = (notes.FORMAT, text.FORMAT)
@@ -64,10 +79,16 @@ _GUESSED_NAMES = {each.name for each in _GUESSED}
 _DETECTED = (*(each for each in FORMATS.values() if each not in _GUESSED), *_GUESSED)
 """The formats in the order of detection: those that many texts look like come last."""
 
+_GENERAL = {messages.FORMAT.name, other_memories.FORMAT.name}
+"""Formats with files that others have too, with more in them."""
+
 _MAX_LISTED = 20
 _HEAD_LINES = 40
 _LONG_LINE = 64 << 20
-TEXT_SUFFIXES = (".txt", ".md", ".markdown", ".eml", ".mbox")
+TEXT_SUFFIXES = (
+    *(".txt", ".md", ".markdown", ".eml", ".mbox"),
+    *(".csv", ".tsv", ".vtt", ".srt", ".sbv", ".html", ".htm"),
+)
 _BRACKETED_DATE = re.compile(r"\[\d{1,4}([./-])\d{1,2}\1\d{1,4}")
 
 
@@ -78,7 +99,7 @@ class ImportedHistories:
     Attributes:
         format: the format in which it was read; empty if no file of a folder could be.
         histories: its histories in the source's order, one for each relationship.
-        rejected: the items that were left out; empty unless ``keep_going``.
+        rejected: the items that couldn't be read and were left out.
         notes: oddities with their numbers, over all histories.
     """
 
@@ -86,6 +107,23 @@ class ImportedHistories:
     histories: Sequence[History]
     rejected: Sequence[Rejected] = ()
     notes: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+class UnknownFormat(BadInput):
+    """A source is in no known format.
+
+    Attributes:
+        layout: a mapping of its fields that ``read_histories`` can be given; None if there is none.
+    """
+
+    def __init__(self, reason: str, where: str, layout: dict[str, object] | None) -> None:
+        if layout is not None:
+            shown = json.dumps(layout, ensure_ascii=False)
+            reason += (
+                f". It seems to hold messages: with this in a file, --map FILE reads it: {shown}"
+            )
+        super().__init__(reason, where)
+        self.layout = layout
 
 
 def read_histories(
@@ -96,6 +134,8 @@ def read_histories(
     zone: tzinfo | None = None,
     start: datetime | None = None,
     keep_going: bool = False,
+    strict: bool = False,
+    layout: Mapping[str, object] | None = None,
     name: str | None = None,
     speaker: str | None = None,
 ) -> ImportedHistories:
@@ -110,7 +150,11 @@ def read_histories(
             but doesn't accept them in our own JSON Lines.
         start: date of the first session of an undated source (aware); its sessions then count as
             dated. None puts them on a calendar from 2000-01-01 as undated.
-        keep_going: read the valid items and report the others in ``rejected``.
+        keep_going: read the valid items and report the others in ``rejected``; what services and
+            programs export is read so anyway.
+        layout: where the messages of a file in an unknown format are; see
+            :mod:`theanine.importers.mapped`.
+        strict: refuse what services and programs export if anything in it is odd.
         name: name of a history that has none in the source.
         speaker: the user's name among the speakers of the source; in a chat that names no
             speakers, the name to give the user.
@@ -125,49 +169,81 @@ def read_histories(
         raise SettingsError(f'unknown format "{format}"; known: {", ".join(FORMATS)}')
     if start is not None and start.utcoffset() is None:
         raise SettingsError("start has no UTC offset; give one, such as 2024-05-08T00:00+02:00")
-    options = Options(zone=zone, start=start, memories=memories, name=name, speaker=speaker)
+    options = Options(
+        zone=zone,
+        start=start,
+        memories=memories,
+        name=name,
+        speaker=speaker,
+        strict=strict,
+        layout=layout,
+    )
+    if layout is not None:
+        mapped.layout_of(layout)  # to refuse a wrong one before anything is read
     spool = Spool()
     rejected: list[Rejected] = []
+    left_out: list[Rejected] = []
     formats: list[str] = []
-    sources = _intakes(source, FORMATS[format] if format else None, options, rejected)
+    named = mapped.MAPPED if layout is not None else FORMATS[format] if format else None
+    sources = _intakes(source, named, options, rejected)
     for intake, candidates in sources:
         before = spool.count
         # In a folder, a file that can't be read is one invalid item.
         with nullcontext() if intake.folder is None else intake.catching():
             chosen = _detect(intake, candidates)
-            if memories and not chosen.memories:
-                able = ", ".join(each.name for each in FORMATS.values() if each.memories)
-                raise SettingsError(
-                    f"the format {chosen.name} holds no memories ({able} can); import it without "
-                    "--memories"
-                )
+            _check_memories(chosen, options)
             formats.append(chosen.name)
             intake.format = chosen.name
+            tolerated = left_out if chosen.repairs and not strict else rejected
             for part in chosen.read(intake):
-                rejected += spool.add(part, joined=chosen.joined)
+                tolerated += spool.add(part, joined=chosen.joined)
+            if tolerated is left_out and spool.count:
+                left_out += intake.faults
+                intake.faults.clear()
             if spool.count == before and not intake.faults and intake.folder is None:
-                raise BadInput(_nothing(chosen, spool.notes), intake.name)
+                raise BadInput(_nothing(chosen.name, spool.notes), intake.name)
         rejected += intake.faults
-    if rejected and not keep_going:
-        raise _refusal(rejected, source)
     histories = spool.histories()
-    if not histories and not rejected:
-        chosen = FORMATS[formats[0]] if formats else None
-        raise BadInput(_nothing(chosen, spool.notes), str(source))
-    if histories and speaker and speaker not in spool.speakers:
-        speakers = ", ".join(name for name, _ in spool.speakers.most_common(_MAX_LISTED))
-        raise BadInput(f'no turn by "{speaker}"; the speakers are {speakers}', str(source))
+    if (rejected and not keep_going) or (left_out and not histories):
+        raise _refusal([*rejected, *left_out], source)
+    _check_contents(spool, formats, source, options, is_read=bool(histories or rejected))
     notes = sum((Counter(history.notes) for history in histories), Counter[str]())
     return ImportedHistories(
         format=formats[0] if formats else format or "",
         histories=histories,
-        rejected=rejected,
+        rejected=[*rejected, *left_out],
         notes=dict(notes),
     )
 
 
-def _nothing(format: Format | None, notes: Mapping[str, int]) -> str:
-    read_as = f" (read as {format.name})" if format else ""
+def _check_memories(format: Format, options: Options) -> None:
+    """Raise SettingsError if memories are asked of a format that has none."""
+    if options.memories and not format.memories:
+        able = ", ".join(each.name for each in FORMATS.values() if each.memories)
+        raise SettingsError(
+            f"the format {format.name} holds no memories ({able} can); import it without --memories"
+        )
+
+
+def _check_contents(
+    spool: Spool,
+    formats: Sequence[str],
+    source: Path | TextIO,
+    options: Options,
+    *,
+    is_read: bool,
+) -> None:
+    """Raise BadInput if nothing was read, or nothing by the speaker whom the caller names."""
+    if not is_read:
+        raise BadInput(_nothing("".join(formats[:1]), spool.notes), str(source))
+    speaker = options.speaker
+    if spool.count and speaker and speaker not in spool.speakers:
+        speakers = ", ".join(name for name, _ in spool.speakers.most_common(_MAX_LISTED))
+        raise BadInput(f'no turn by "{speaker}"; the speakers are {speakers}', str(source))
+
+
+def _nothing(format: str, notes: Mapping[str, int]) -> str:
+    read_as = f" (read as {format})" if format else ""
     counted = ", ".join(f"{count} × {note}" for note, count in notes.items())
     return f"no conversation in it{read_as}{': ' if counted else ''}{counted}"
 
@@ -254,7 +330,7 @@ def _refusal(rejected: Sequence[Rejected], source: Path | TextIO) -> BadInput:
 
 
 def _intake(source: Source, format: Format | None, options: Options) -> Intake:
-    intake = Intake(source, _kind(source, format), options)
+    intake = Intake(source, _kind(source, None if options.layout else format), options)
     if intake.kind == "sqlite":
         return intake
     head = source.peek(_HEAD_LINES)
@@ -277,8 +353,8 @@ def _intake(source: Source, format: Format | None, options: Options) -> Intake:
         document = preview(source.stream(), source.name)
         if document in ([], {}):
             raise BadInput("the file holds no items; nothing to import", source.name)
-        items = cast("list[object]", document) if isinstance(document, list) else [document]
-        intake.first = next((item for item in items if is_object(item)), intake.first)
+        intake.ahead = [document] if is_object(document) else objects_in(document)
+        intake.first = next(iter(intake.ahead), intake.first)
     return intake
 
 
@@ -306,7 +382,9 @@ def _begins_lines(source: Source) -> bool:
     lines = (line for line in iter(partial(stream.readline, _LONG_LINE), b"") if line.strip())
     first, second = next(lines, b""), next(lines, b"").strip()
     text = first.decode("utf-8", "replace").strip()
-    return first.endswith(b"\n") and (second.startswith(b"{") or bool(second and _object(text)))
+    # A value that goes on, such as indented JSON, isn't followed by an object on the next line.
+    opens = second.startswith(b"{") and not text.endswith(("[", ",", ":", "{"))
+    return first.endswith(b"\n") and (opens or bool(second and _object(text)))
 
 
 def _object(line: str) -> Object | None:
@@ -325,18 +403,32 @@ def _detect(intake: Intake, candidates: Sequence[Format]) -> Format:
     """
     if len(candidates) == 1:
         return candidates[0]
+    first = intake.first
+    for record in (first, *intake.ahead):  # the first one may be the odd one
+        intake.first = record
+        if found := _recognize(intake, candidates):
+            return found
+    intake.first = first
+    if intake.kind == "lines" and not intake.first:
+        return FORMATS["jsonl"]
+    raise UnknownFormat(
+        f"unknown format: it looks like {describe(intake)}. Name it with --format if it is one of "
+        f"{', '.join(FORMATS)}, or write it as JSON Lines or as Speaker: text",
+        intake.name,
+        mapped.propose(intake),
+    )
+
+
+def _recognize(intake: Intake, candidates: Sequence[Format]) -> Format | None:
+    """Return the format that recognizes a source by its first object or lines; None if none does.
+
+    Raises BadInput if several do.
+    """
     found = dict.fromkeys(format.name for format in candidates if format.sniff(intake))
     sure = [name for name in found if name not in _GUESSED_NAMES]
+    sure = [name for name in sure if name not in _GENERAL] or sure
     if len(sure) > 1:
         raise BadInput(
             f"this could be {' or '.join(sure)}: name the format with --format", intake.name
         )
-    if found:
-        return FORMATS[next(iter(sure or found))]
-    if intake.kind == "lines" and not intake.first:
-        return FORMATS["jsonl"]
-    raise BadInput(
-        f"unknown format: it looks like {describe(intake)}. Name it with --format if it is one of "
-        f"{', '.join(FORMATS)}, or write it as JSON Lines or as Speaker: text",
-        intake.name,
-    )
+    return FORMATS[next(iter(sure or found))] if found else None

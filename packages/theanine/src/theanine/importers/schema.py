@@ -84,6 +84,11 @@ def objects_in(value: object) -> list[Object]:
     )
 
 
+def printable(text: str) -> str:
+    """Return a text that can be encoded, with ``?`` for each lone surrogate."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def require_storable(text: str, where: str) -> str:
     """Return the text if it can be stored: no NUL, no lone surrogate, at most 4 MiB.
 
@@ -162,6 +167,6 @@ def _describe(value: object) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, str):
-        return f'"{value[:40]}"'.encode("utf-8", "replace").decode("utf-8")
+        return printable(f'"{value[:40]}"')
     names: dict[type, str] = {dict: "an object", list: "a list", bool: "true or false"}
     return names.get(type(value), "a number")

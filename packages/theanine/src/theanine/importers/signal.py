@@ -14,30 +14,27 @@ Sources: Cosmo697/signal-export-browser ``build_signal_db.py``, carderne/signal-
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import PurePosixPath
 
-from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake
-from theanine.importers.chats import ChatMessage, ChatSessions
-from theanine.importers.dates import epoch_time
-from theanine.importers.schema import (
-    Object,
-    check,
-    is_object,
-    objects_in,
-    require_storable,
-)
+from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.chats import ChatSessions
+from theanine.importers.schema import Object, as_object, is_object, objects_in, require_storable
+from theanine.importers.table import Layout, finish, get, name_of
+from theanine.importers.words import Words, note_unread, quoted, said_in, storable
 from theanine.types import History
 
 _ME = "Me"
 _FRAMES = frozenset({"account", "recipient", "chat", "chatItem"})
+_LAYOUT = Layout(time=("dateSent",), id=(), name=(), role=())
+_PLAIN = Layout(time=("date",), id=(), name=(), role=())
+_NO_MESSAGES = frozenset({"incoming", "outgoing", "directionless", "revisions", "pinDetails"})
+"""Objects in an item of a chat that aren't its message."""
 _KINDS = {"image": "a picture", "video": "a video", "audio": "a recording"}
 
 
 def _sniff(intake: Intake) -> bool:
     first = intake.first
-    plain = {"date", "sender", "body", "attachments"} <= first.keys()
+    plain = len({"date", "sender", "body", "attachments", "quote", "reactions"} & first.keys()) >= 3
     frames = [
         record for record in intake.ahead if any(is_object(record.get(frame)) for frame in _FRAMES)
     ]
@@ -45,7 +42,7 @@ def _sniff(intake: Intake) -> bool:
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    if {"date", "sender"} <= intake.first.keys():
+    if {"date", "sender", "body"} & intake.first.keys():
         yield from _read_plain(intake)
         return
     people: dict[str, str] = {}
@@ -56,12 +53,15 @@ def _read(intake: Intake) -> Iterator[History]:
         with intake.catching():
             if is_object(account := record.get("account")):
                 owner = _joined(account, "givenName", "familyName") or owner
+                note_unread(intake.notes, account, [owner])
             elif is_object(recipient := record.get("recipient")):
                 people[str(recipient.get("id"))] = _person(
                     recipient, intake.options.speaker or owner
                 )
+                note_unread(intake.notes, recipient, [people[str(recipient.get("id"))]])
             elif is_object(chat := record.get("chat")):
                 chats[str(chat.get("id"))] = str(chat.get("recipientId"))
+                note_unread(intake.notes, chat, ())
             elif is_object(item := record.get("chatItem")):
                 id = str(item.get("chatId"))
                 if id not in sessions:
@@ -70,6 +70,7 @@ def _read(intake: Intake) -> Iterator[History]:
                     sessions[id] = ChatSessions(intake, name, title)
                 for message in _message(intake, item, people, where):
                     yield from sessions[id].add(message)
+            note_unread(intake.notes, {k: v for k, v in record.items() if k not in _FRAMES}, ())
     for each in sessions.values():
         yield from each.end()
     yield intake.part(intake.user_name("" if owner == _ME else owner))
@@ -97,33 +98,29 @@ def _person(recipient: Object, owner: str) -> str:
     )
 
 
-def _message(
-    intake: Intake, item: Object, people: dict[str, str], where: str
-) -> Iterator[ChatMessage]:
-    standard = item.get("standardMessage")
-    if not is_object(standard):
+def _message(intake: Intake, item: Object, people: dict[str, str], where: str) -> Iterator[Entry]:
+    kinds = [key for key, value in item.items() if is_object(value) and key not in _NO_MESSAGES]
+    if not kinds or any(key in item for key in ("updateMessage", "remoteDeletedMessage")):
         intake.notes["service messages left out"] += 1
         return
-    text = standard.get("text")
-    body = text.get("body") if is_object(text) else None
-    shared = [_attachment(each) for each in objects_in(standard.get("attachments"))]
-    if not isinstance(body, str) or not body.strip():
-        body = ""
-    if not body and not shared:
-        intake.notes["empty messages left out"] += 1
-        return
-    try:
-        at = int(str(item.get("dateSent"))) / 1000
-    except (ValueError, OverflowError):
-        raise BadInput("dateSent is no number of milliseconds; export again", where) from None
+    words = Words(intake.notes)
+    for kind in kinds:
+        message = as_object(item[kind], where)
+        for path in ("text.body", "textReply.text.body", "emoji", "sticker.emoji", "body"):
+            if isinstance(body := get(message, path), str):
+                words.texts.append(body)
+                break
+        words.shared += [_attachment(each) for each in objects_in(message.get("attachments"))]
+        for contact in [message.get("contact"), *objects_in(message.get("contact"))]:
+            if is_object(contact):
+                words.share("a contact", contact)
+        for preview in objects_in(message.get("linkPreview")):
+            words.share("a link", preview, ("url",))
+        if poll := message if "options" in message else message.get("poll"):
+            words.share("a poll", poll, ("votes",))
     author = str(item.get("authorId"))
-    yield ChatMessage(
-        at=epoch_time(at, f"{where}.dateSent"),
-        speaker=require_storable(people.get(author) or f"recipient {author}", where),
-        text=require_storable(body, where),
-        attachment=require_storable(", ".join(shared), where),
-        where=where,
-    )
+    name = people.get(author) or f"recipient {author}"
+    yield from finish(intake, item, words, Entry(where, "user", storable(name)), _LAYOUT)
 
 
 def _attachment(each: Object) -> str:
@@ -131,7 +128,8 @@ def _attachment(each: Object) -> str:
     about = pointer if is_object(pointer) else each
     kind, name = str(about.get("contentType") or ""), about.get("fileName")
     known = _KINDS.get(kind.partition("/")[0])
-    return known or (f'the file "{name}"' if isinstance(name, str) else "a file")
+    what = known or (f'the file "{name}"' if isinstance(name, str) else "a file")
+    return quoted(what, said_in(about, ("contentType", "fileName")))
 
 
 def _read_plain(intake: Intake) -> Iterator[History]:
@@ -142,31 +140,19 @@ def _read_plain(intake: Intake) -> Iterator[History]:
     sessions = ChatSessions(intake, intake.user_name(), folder or "chat")
     for where, record in intake.records():
         with intake.catching():
-            body = check(str, record.get("body") or "", f"{where}.body").strip()
-            names = [str(each.get("name")) for each in objects_in(record.get("attachments"))]
-            if record.get("deleted") or record.get("call") or not (body or names):
+            if record.get("deleted") or record.get("call"):
                 intake.notes["deleted messages, calls and empty messages left out"] += 1
                 continue
-            sender = check(str, record.get("sender"), f"{where}.sender")
-            message = ChatMessage(
-                at=_date(intake, record, where),
-                speaker=require_storable(
-                    (intake.options.speaker or _ME) if sender == _ME else sender, where
-                ),
-                text=require_storable(body, where),
-                attachment=require_storable(
-                    ", ".join(f'the file "{name}"' for name in names), where
-                ),
-                where=where,
-            )
-            yield from sessions.add(message)
+            words = Words(intake.notes)
+            words.add(record.get("body"))
+            names = [str(each.get("name")) for each in objects_in(record.get("attachments"))]
+            words.shared += [f'the file "{name}"' for name in names]
+            sender = name_of(record.get("sender")) or "someone"
+            name = (intake.options.speaker or _ME) if sender == _ME else sender
+            for each in finish(intake, record, words, Entry(where, "user", name), _PLAIN):
+                yield from sessions.add(each)
     yield from sessions.end()
     yield intake.part(intake.user_name())
-
-
-def _date(intake: Intake, record: Object, where: str) -> datetime:
-    text = check(str, record.get("date"), f"{where}.date")
-    return intake.iso_date(text, f"{where}.date")
 
 
 FORMAT = Format(
@@ -175,4 +161,5 @@ FORMAT = Format(
     read=_read,
     pick=lambda folder: folder.select("main.jsonl") or folder.select("*/data.json"),
     kind="lines",
+    repairs=True,
 )

@@ -3,8 +3,10 @@
 ``users.json``, ``channels.json``, ``groups.json``, ``mpims.json`` and ``dms.json`` list people and
 conversations; each conversation has a folder, named after the channel or the id of the direct
 messages, with a file a day: ``[{"type": "message", "user", "text", "ts", "subtype"?, "files"?}]``.
-Mentions get their names back. Messages of apps, and of Slack about who joined or what was renamed,
-are left out and counted. The export doesn't say who asked for it: ``--speaker`` names the user.
+Mentions get their names back. Words in ``blocks`` are the message's; shared messages, previews of
+links and the text of files are what was shared; a reply is in the session of its thread. Messages
+of apps, and of Slack about who joined or what was renamed, are left out and counted. The export
+doesn't say who asked for it: ``--speaker`` names the user.
 
 Sources: hfaran/slack-export-viewer ``slackviewer/reader.py``, ``message.py``, ``user.py``. Never
 seen real.
@@ -15,12 +17,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
+from typing import cast
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake
-from theanine.importers.chats import ChatMessage, chat_sessions
-from theanine.importers.dates import epoch_time
+from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.chats import chat_sessions
 from theanine.importers.folder import Folder
 from theanine.importers.json_stream import ITEMS, select
 from theanine.importers.schema import (
@@ -29,13 +30,27 @@ from theanine.importers.schema import (
     check,
     is_object,
     objects_in,
-    require_storable,
 )
+from theanine.importers.table import Layout, finish, first_of
+from theanine.importers.words import Words, quoted, said_in, storable, strings
 from theanine.types import History
 
 _LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _OURS = frozenset({None, "thread_broadcast", "me_message", "file_share", "reply_broadcast"})
+_LAYOUT = Layout(time=("ts",), id=("ts",), name=(), role=())
+_APP = "\0app"
+"""Suffix that marks the names of apps in the list of people; it has a NUL, so no name ends so."""
+_OF_FILES = (
+    *("id", "name", "title", "mimetype", "filetype", "pretty_type", "user", "username", "mode"),
+    *("url_private", "permalink", "thumb_tiny", "user_team", "media_display_type", "edit_link"),
+)
+_OF_ATTACHMENTS = (
+    *("id", "ts", "fallback", "footer", "color", "from_url", "original_url", "author_id"),
+    *("author_link", "author_icon", "channel_id", "channel_team", "mrkdwn_in", "service_icon"),
+    *("blocks", "message_blocks", "author_subname", "title_link", "thumb_url", "image_url"),
+)
+_SAID_IN_BLOCKS = frozenset({"text", "alt_text", "fallback", "title", "title_text", "value"})
 _LINK = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 
 
@@ -45,16 +60,19 @@ def _read(intake: Intake) -> Iterator[History]:
         raise BadInput("a workspace's export is a zip archive or a folder; name that", intake.name)
     root = intake.source.name.removesuffix("users.json")
     people = {
-        str(user.get("id")): _person(user) for user in _objects(intake, folder, f"{root}users.json")
+        str(user.get("id")): _person(user) + (_APP if user.get("is_bot") is True else "")
+        for user in _objects(intake, folder, f"{root}users.json")
     }
-    conversations = dict(_conversations(intake, folder, root, people))
-    for name, title in conversations.items():
-        days = [
-            file
-            for file in folder.names
-            if file.startswith(f"{root}{name}/") and _DAY.fullmatch(PurePosixPath(file).name)
-        ]
-        messages = _messages(intake, folder, days, people)
+    days: dict[str, list[str]] = {}
+    for file in folder.names:
+        name, _, day = file.removeprefix(root).rpartition("/")
+        if file.startswith(root) and _DAY.fullmatch(day):
+            days.setdefault(name, []).append(file)
+    intake.notes["days outside of a conversation's folder left out"] += len(days.pop("", ()))
+    listed = dict(_conversations(intake, folder, root, people))
+    unlisted = {name: f"#{name}" for name in sorted(days.keys() - listed)}
+    for name, title in {**listed, **unlisted}.items():
+        messages = _messages(intake, folder, days.get(name, ()), people)
         yield from chat_sessions(intake, intake.user_name(), title, messages)
     yield intake.part(intake.user_name())
 
@@ -86,14 +104,14 @@ def _conversations(
             name, id = each.get("name"), str(each.get("id"))
             if file == "dms.json" or not isinstance(name, str):
                 members = check(list[str], each.get("members") or [], f"{file}, {id}")
-                yield id, " and ".join(people.get(each, each) for each in members) or id
+                yield id, " and ".join(people.get(m, m).removesuffix(_APP) for m in members) or id
             else:
                 yield name, f"#{name}"
 
 
 def _messages(
     intake: Intake, folder: Folder, days: Sequence[str], people: Mapping[str, str]
-) -> Iterator[ChatMessage]:
+) -> Iterator[Entry]:
     for day in days:
         with folder.open(day) as source:
             for (index,), value in select(source.stream(), day, ITEMS):
@@ -104,35 +122,101 @@ def _messages(
 
 def _message(
     intake: Intake, message: Object, people: Mapping[str, str], where: str
-) -> Iterator[ChatMessage]:
-    subtype = message.get("subtype")
-    if message.get("bot_id") or subtype == "bot_message":
+) -> Iterator[Entry]:
+    subtype, user = message.get("subtype"), message.get("user")
+    by_app = bool(message.get("bot_id")) and not isinstance(user, str)
+    if by_app or subtype == "bot_message" or people.get(str(user), "").endswith(_APP):
         intake.notes["messages of apps left out"] += 1
-    elif message.get("type") != "message" or not (
+    elif message.get("type") not in ("message", None) or not (
         subtype is None or (isinstance(subtype, str) and subtype in _OURS)
     ):
         intake.notes["service messages left out"] += 1
     else:
+        words = Words(intake.notes)
         text = message.get("text")
-        text = _plain(text, people) if isinstance(text, str) else ""
-        names = [_file(file) for file in objects_in(message.get("files"))]
-        if not text.strip() and not names:
-            intake.notes["empty messages left out"] += 1
-            return
-        user, profile = str(message.get("user")), message.get("user_profile")
-        speaker = people.get(user) or (_person(profile) if is_object(profile) else user)
-        try:
-            ts = float(str(message.get("ts")))
-        except ValueError:
-            raise BadInput("ts is no number of seconds; export again", where) from None
-        yield ChatMessage(
-            at=epoch_time(ts, f"{where}.ts"),
-            speaker=require_storable(speaker, where),
-            text=require_storable(text, where),
-            attachment=require_storable(", ".join(names), where),
-            key=str(message.get("ts")),
-            where=where,
-        )
+        words.texts.append(_plain(text, people) if isinstance(text, str) else "")
+        if _has_more(blocks := _blocks(message.get("blocks"), people), words.text):
+            words.texts.append(blocks)
+        for each in objects_in(message.get("attachments")):
+            _share(words, each, people)
+        for file in objects_in(message.get("files")):
+            what = _file(file)
+            if not words.share(what, file, _OF_FILES):
+                words.shared.append(what)
+        profile = message.get("user_profile")
+        name = people.get(str(user), "").removesuffix(_APP)
+        name = name or (_person(profile) if is_object(profile) else str(user or "someone"))
+        words.passed += (text for _, text in strings([profile, message.get("root")]))
+        thread = str(message.get("thread_ts") or "")
+        entry = Entry(where, "user", storable(name), thread=thread)
+        yield from finish(intake, message, words, entry, _LAYOUT)
+
+
+def _has_more(text: str, than: str) -> bool:
+    """Return whether a text has words that another lacks."""
+    return not set(re.findall(r"\w{2,}", text)) <= set(re.findall(r"\w{2,}", than))
+
+
+def _share(words: Words, shared: Object, people: Mapping[str, str]) -> None:
+    """Add a message that was shared, or the preview of a link."""
+    is_message = shared.get("is_msg_unfurl") or shared.get("is_share") or "message_blocks" in shared
+    said = [_plain(text, people) for text in said_in(shared, _OF_ATTACHMENTS)]
+    blocks = _blocks(shared.get("blocks") or shared.get("message_blocks"), people)
+    said += [blocks] if _has_more(blocks, "\n".join(said)) else []
+    if not said and isinstance(fallback := shared.get("fallback"), str):
+        said = [_plain(fallback, people)]
+    repeated = (shared.get(each) for each in ("fallback", "footer"))
+    words.passed += (each for each in repeated if isinstance(each, str))
+    if said:
+        words.shared.append(quoted("a message" if is_message else "a link", said))
+
+
+def _blocks(value: object, people: Mapping[str, str]) -> str:
+    """Return the words of Slack's blocks, such as rich text, sections and headers."""
+    if isinstance(value, list):
+        items = cast("list[object]", value)
+        return "\n".join(text for each in items if (text := _blocks(each, people)))
+    if not is_object(value):
+        return ""
+    kind = str(value.get("type") or "")
+    if kind in ("rich_text_section", "rich_text_preformatted", "rich_text_quote"):
+        return "".join(_element(each, people) for each in objects_in(value.get("elements")))
+    if kind in ("rich_text", "rich_text_list", "context", "actions"):
+        mark = "- " if kind == "rich_text_list" else ""
+        lines = (_blocks(each, people) for each in objects_in(value.get("elements")))
+        return "\n".join(f"{mark}{line}" for line in lines if line)
+    if kind == "mrkdwn":
+        return _plain(str(value.get("text") or ""), people)
+    skipped = ("type", "block_id", "action_id", "style")
+    inner = [_blocks(each, people) for key, each in value.items() if key not in skipped]
+    said = [text for key, text in value.items() if isinstance(text, str) and key in _SAID_IN_BLOCKS]
+    return "\n".join(dict.fromkeys(text for text in (*said, *inner) if text))
+
+
+def _element(element: Object, people: Mapping[str, str]) -> str:
+    """Return an element of rich text as plain text."""
+    kind = element.get("type")
+    if kind == "user":
+        id = str(element.get("user_id"))
+        return f"@{people.get(id, id).removesuffix(_APP)}"
+    if kind == "usergroup":
+        return f"@{element.get('usergroup_id')}"
+    if kind == "broadcast":
+        return f"@{element.get('range')}"
+    if kind == "channel":
+        return f"#{element.get('channel_id')}"
+    if kind == "emoji":
+        return _emoji(element)
+    found = first_of(element, ("text", "fallback", "url", "value"))
+    return found if isinstance(found, str) else ""
+
+
+def _emoji(element: Object) -> str:
+    """Return an emoji by its code points, or by its name."""
+    try:
+        return "".join(chr(int(part, 16)) for part in str(element["unicode"]).split("-"))
+    except (KeyError, ValueError, OverflowError):
+        return f":{element.get('name')}:"
 
 
 def _file(file: Object) -> str:
@@ -143,13 +227,18 @@ def _file(file: Object) -> str:
 
 
 def _plain(text: str, people: Mapping[str, str]) -> str:
-    """Return Slack's markup as plain text: names for mentions, labels for links."""
+    """Return Slack's markup as plain text: names for mentions, labels for links and dates."""
 
     def replaced(match: re.Match[str]) -> str:
         mark, target, label = match[1], match[2], match[3]
         if mark == "@":
-            return f"@{label or people.get(target, target)}"
-        return f"{'@' if mark == '!' else mark}{label or target}"
+            return f"@{label or people.get(target, target).removesuffix(_APP)}"
+        if mark != "!":
+            return f"{mark}{label or target}"
+        name, _, id = target.partition("^")
+        if name == "date":
+            return label or id
+        return f"@{(label or id or name).removeprefix('@')}"
 
     return html.unescape(_LINK.sub(replaced, text))
 
@@ -168,4 +257,6 @@ FORMAT = Format(
     sniff=lambda intake: bool(intake.folder and _pick(intake.folder)),
     read=_read,
     pick=_pick,
+    joined=True,
+    repairs=True,
 )

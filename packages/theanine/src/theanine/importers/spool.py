@@ -149,10 +149,14 @@ class SpooledTranscripts(Sequence[Transcript]):
 
 
 def _join(one: Transcript, other: Transcript) -> Transcript:
-    """Return a session with the turns of both by time; the metadata of the one that is earlier."""
+    """Return a session with the turns of both by time, and the metadata of the earlier one."""
     first, second = sorted((one, other), key=lambda transcript: transcript.at)
     turns = {turn.key: turn for turn in (*second.turns, *first.turns)}.values()
-    return replace(first, turns=tuple(sorted(turns, key=lambda turn: turn.at)))
+    return replace(
+        first,
+        turns=tuple(sorted(turns, key=lambda turn: turn.at)),
+        memories=tuple(dict.fromkeys((*first.memories, *second.memories))),
+    )
 
 
 def _by_time(entry: _Entry) -> datetime:

@@ -2,33 +2,38 @@
 
 One chat is ``{"name", "type", "id", "messages": [{"id", "type": "message", "date_unixtime", "from",
 "from_id", "text", "photo", "file", "media_type"}]}``; the account is ``{"personal_information",
-"chats": {"list": [chat, …]}, "left_chats": …}``. A text is a string or a list of strings and
-objects with ``text``. Messages of the service are left out and counted, what was shared becomes an
-attachment. The user is the account's owner, where the file names one.
+"chats": {"list": [chat, …]}, "left_chats": …, "stories": …}``. A text is a string or a list of
+strings and objects with ``text``. Messages of the service are left out and counted, what was shared
+becomes an attachment, with its words: polls, to-do lists, contacts, places. The user is the
+account's owner, where the file names one. The export's HTML is read by
+:mod:`theanine.importers.web_pages`.
 
 Sources: joweich/chat-miner ``chatminer/chatparsers.py`` and ``test/telegram``. Never seen real.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from itertools import groupby
 from typing import cast
 
-from theanine.errors import BadInput
-from theanine.importers.base import ZONELESS, Format, Intake
-from theanine.importers.chats import ChatMessage, chat_sessions
-from theanine.importers.dates import epoch_time, iso_time
+from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.chats import chat_sessions
 from theanine.importers.json_stream import Place, select
-from theanine.importers.schema import Object, as_object, check, is_object, require_storable
+from theanine.importers.schema import Object, as_object, is_object, objects_in
+from theanine.importers.table import Layout, finish, get, name_of
+from theanine.importers.web_pages import is_telegram_page, telegram_blocks
+from theanine.importers.words import Words, note_unread, storable
 from theanine.types import History
 
 _LISTS = (("chats", "list", "*"), ("left_chats", "list", "*"))
 _CHAT_FIELDS = (("name",), ("type",), ("id",), ("messages", "*"))
+_STORIES = (("stories", "*"), ("stories", "list", "*"), ("stories", "stories", "*"))
 _PATTERNS = (
     ("personal_information",),
     *((*chats, *field) for chats in ((), *_LISTS) for field in _CHAT_FIELDS),
+    *_STORIES,
 )
 _MEDIA = {
     "voice_message": "a recording",
@@ -38,19 +43,36 @@ _MEDIA = {
     "animation": "a GIF",
     "sticker": "a sticker",
 }
+_LAYOUT = Layout(time=("date_unixtime", "date"), id=("id",), name=(), role=())
 
 
 def _sniff(intake: Intake) -> bool:
+    if intake.kind == "text":
+        return is_telegram_page(intake)
     first = intake.first
     chats = first.get("chats")
-    one_chat = isinstance(first.get("messages"), list) and {"type", "id"} <= first.keys()
+    has_messages = isinstance(first.get("messages"), list)
+    one_chat = has_messages and {"type", "id"} <= first.keys()
+    message = get(first, "messages.0")
+    one_chat = one_chat or (is_object(message) and {"date_unixtime", "from_id"} <= message.keys())
     return intake.kind == "json" and (one_chat or (is_object(chats) and "list" in chats))
 
 
 def _read(intake: Intake) -> Iterator[History]:
     owner: Object = {}
+    if intake.kind == "text":
+        page = list(telegram_blocks(intake))
+        title = next((name_of(each) for _, each in page if "name" in each), "") or intake.stem
+        rows = ((("message",), each, where) for where, each in page if "type" in each)
+        messages = _messages(intake, rows, owner)
+        yield from chat_sessions(intake, intake.user_name(), title, messages)
+        yield intake.part(intake.user_name())
+        return
+    rest = {k: v for k, v in intake.first.items() if k not in ("messages", "chats", "left_chats")}
+    note_unread(intake.notes, rest, [str(rest.get("name"))], ("personal_information", "about"))
     for title, rows in groupby(_rows(intake, owner), lambda row: row[0]):
-        messages = _messages(intake, ((place, value) for _, place, value in rows))
+        placed = ((place, value, _where(intake, place)) for _, place, value in rows)
+        messages = _messages(intake, placed, owner)
         yield from chat_sessions(intake, intake.user_name(_full_name(owner)), title, messages)
     yield intake.part(intake.user_name(_full_name(owner)))
 
@@ -66,13 +88,21 @@ def _rows(intake: Intake, owner: Object) -> Iterator[tuple[str, Place, object]]:
         if place == ("personal_information",):
             owner.update(value if is_object(value) else {})
             continue
+        if place[0] == "stories":
+            if is_object(value) and "date" in value:
+                yield "stories", place, value
+            continue
         if (current := place[:3] if place[0] in ("chats", "left_chats") else ()) != chat:
             chat, about = current, {}
         if place[-2:-1] == ("messages",):
             title = str(about.get("name") or f"chat {about.get('id', '')}")
-            yield require_storable(title.strip(), intake.name), place, value
+            yield storable(title.strip()), place, value
         else:
             about[str(place[-1])] = value
+
+
+def _where(intake: Intake, place: Place) -> str:
+    return f"{intake.name}, {'.'.join(map(str, place))}"
 
 
 def _full_name(owner: Object) -> str:
@@ -80,77 +110,102 @@ def _full_name(owner: Object) -> str:
     return " ".join(name.strip() for name in names if isinstance(name, str) and name.strip())
 
 
-def _messages(intake: Intake, rows: Iterable[tuple[Place, object]]) -> Iterator[ChatMessage]:
-    for place, value in rows:
-        where = f"{intake.name}, {'.'.join(map(str, place))}"
+def _messages(
+    intake: Intake, rows: Iterable[tuple[Place, object, str]], owner: Object
+) -> Iterator[Entry]:
+    for place, value, where in rows:
         with intake.catching():
             message = as_object(value, where)
-            if message.get("type", "message") != "message":
+            if message.get("type") == "service":
                 intake.notes["service messages left out"] += 1
                 continue
-            text, attachment = _text(message, where), _attachment(message)
-            if not text.strip() and not attachment:
-                intake.notes["empty messages left out"] += 1
-                continue
-            speaker = message.get("from")
-            if not isinstance(speaker, str) or not speaker.strip():
-                speaker = "Deleted account"
-            yield ChatMessage(
-                at=_time(intake, message, where),
-                speaker=require_storable(speaker.strip(), where),
-                text=require_storable(text, where),
-                attachment=require_storable(attachment, where),
-                key=require_storable(str(message.get("id") or ""), where),
-                where=where,
-            )
+            words = Words(intake.notes)
+            words.texts.append(_text(message.get("text")) or _text(message.get("text_entities")))
+            _share(words, message)
+            mine = _full_name(owner) if place[0] == "stories" else ""
+            name = name_of(message.get("from")) or storable(mine) or "Deleted account"
+            yield from finish(intake, message, words, Entry(where, "user", name), _LAYOUT)
 
 
-def _text(message: Object, where: str) -> str:
-    text = message.get("text", message.get("text_entities"))
+def _text(text: object) -> str:
+    """Return a text: a string, or a list of strings and of objects with ``text``."""
     if isinstance(text, str):
         return text
-    parts = check(list[object], text or [], f"{where}.text")
-    texts = (part.get("text") if is_object(part) else part for part in parts)
-    return "".join(each for each in texts if isinstance(each, str))
+    if is_object(text):
+        return _text(text.get("text"))
+    return (
+        "".join(_text(each) for each in cast("list[object]", text))
+        if isinstance(text, list)
+        else ""
+    )
 
 
-def _attachment(message: Object) -> str:
-    shared: list[str] = []
+def _share(words: Words, message: Object) -> None:
+    """Add what was shared with a message."""
+    shared = words.shared
+    paths = (message.get(each) for each in ("photo", "file", "thumbnail", "contact_vcard"))
+    words.passed += (path for path in paths if isinstance(path, str))
     kind, file = message.get("media_type"), message.get("file_name")
-    poll = message.get("poll")
+    title = ", ".join(
+        name_of(message.get(each)) for each in ("performer", "title") if message.get(each)
+    )
     if message.get("photo"):
         shared.append("a picture")
     elif isinstance(kind, str) and kind in _MEDIA:
         emoji = message.get("sticker_emoji")
-        shared.append(f"{_MEDIA[kind]} {emoji}" if isinstance(emoji, str) else _MEDIA[kind])
+        about = emoji if isinstance(emoji, str) else f'"{title}"' if title else ""
+        shared.append(f"{_MEDIA[kind]} {about}".strip())
     elif message.get("file"):
         shared.append(f'the file "{file}"' if isinstance(file, str) else "a file")
-    elif message.get("location_information"):
-        shared.append("a place")
-    elif message.get("contact_information"):
-        shared.append("a contact")
-    elif is_object(poll):
-        shared.append(f'the poll "{poll.get("question")}"')
+    shared += [*_place(message), *_contact(message)]
+    for name, what in (("poll", "poll"), ("todo_list", "to-do list"), ("game", "game"),
+                       ("invoice_information", "invoice"), ("giveaway_information", "giveaway"),
+                       ("giveaway_results", "giveaway"), ("story", "story")):  # fmt: skip
+        if is_object(value := message.get(name)):
+            title = _text(value.get("question") or value.get("title"))
+            items = objects_in(value.get("answers") or value.get("items") or value.get("options"))
+            listed = "; ".join(text for each in items if (text := _text(each.get("text"))))
+            label = f'the {what} "{title}"' if title else f"a {what}"
+            if listed:
+                shared.append(f"{label}: {listed}")
+            elif not words.share(label, value, ("question", "title")):
+                shared.append(label)
+    if isinstance(found := message.get("shared"), list):  # of a web page
+        shared += [each for each in cast("list[object]", found) if isinstance(each, str)]
     if isinstance(author := message.get("forwarded_from"), str):
         shared.append(f"a message forwarded from {author}")
-    return ", ".join(shared)
 
 
-def _time(intake: Intake, message: Object, where: str) -> datetime:
-    unix, date = message.get("date_unixtime"), message.get("date")
-    if unix is not None:
-        try:
-            return epoch_time(float(cast("str", unix)), f"{where}.date_unixtime")
-        except (TypeError, ValueError, OverflowError):
-            raise BadInput("date_unixtime is no number of seconds; export again", where) from None
-    at = iso_time(check(str, date, f"{where}.date"), f"{where}.date", intake.options.local)
-    intake.notes[ZONELESS] += intake.options.zone is None
-    return at
+def _place(message: Object) -> Iterator[str]:
+    if is_object(place := message.get("location_information")):
+        where = message.get("place_name"), message.get("address")
+        at = ",".join(str(place[each]) for each in ("latitude", "longitude") if each in place)
+        named = [each for each in (*where, at) if isinstance(each, str) and each]
+        yield f'the place "{", ".join(named)}"' if named else "a place"
+
+
+def _contact(message: Object) -> Iterator[str]:
+    if is_object(contact := message.get("contact_information")):
+        fields = ("first_name", "last_name", "phone_number")
+        known = " ".join(str(contact[each]) for each in fields if contact.get(each))
+        yield f'the contact "{known}"' if known else "a contact"
+
+
+def _page(name: str) -> tuple[str, int]:
+    """Return the folder and the number of a page, in whose order they are read."""
+    folder, _, file = name.rpartition("/")
+    return folder, int(re.sub(r"\D", "", file) or 1)
 
 
 FORMAT = Format(
     name="telegram",
     sniff=_sniff,
     read=_read,
-    pick=lambda folder: folder.select("result.json"),
+    pick=lambda folder: (
+        folder.select("result.json")
+        or sorted(
+            (name for name in folder.select("messages*.html") if "messages" in name), key=_page
+        )
+    ),
+    repairs=True,
 )

@@ -24,10 +24,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Rejected
-from theanine.importers.schema import require_storable
+from theanine.importers.base import Entry, Format, Intake, Rejected
 from theanine.importers.source import STANDARD_INPUT
-from theanine.importers.timestamps import UntimedSession, UntimedTurn, make_history
+from theanine.importers.timestamps import UntimedSession, make_history
 from theanine.types import History, Role
 
 _TURN = re.compile(
@@ -106,16 +105,16 @@ def _split(
     return [block for block in blocks if block.turns]
 
 
-def _turns(intake: Intake, block: _Block) -> list[UntimedTurn]:
-    turns: list[UntimedTurn] = []
+def _turns(intake: Intake, block: _Block) -> list[Entry]:
+    turns: list[Entry] = []
     for i, (speaker, lines, number) in enumerate(block.turns, 1):
         where = f"{intake.name}, line {number}"
         with intake.catching():
-            text = require_storable("\n".join(lines).strip(), where)
+            text = "\n".join(lines).strip()
             if not text:
                 raise BadInput("an empty turn; give it text or leave it out", where)
             role: Role = "assistant" if speaker.lower() in _ASSISTANTS else "user"
-            turns.append(UntimedTurn(speaker, text, where, role, str(i)))
+            turns.append(Entry(where, role, speaker, text, key=str(i)))
     return turns
 
 

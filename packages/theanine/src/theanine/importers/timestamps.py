@@ -12,35 +12,12 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from theanine.errors import BadInput
-from theanine.importers.base import SPEAKERS, Intake, SessionBuilder, history
+from theanine.importers.base import SPEAKERS, Entry, Intake, SessionBuilder, history
 from theanine.importers.dates import TURN, Calendar, positions
 from theanine.importers.schema import Filled, Item
-from theanine.types import History, ImportedMemory, Role, Transcript, Utterance
+from theanine.types import History, ImportedMemory, Transcript
 
 SYNTHETIC = "sessions on a synthetic calendar"
-
-
-@dataclass(frozen=True, slots=True)
-class UntimedTurn:
-    """A turn that has no time yet, with its place in the source."""
-
-    speaker: str
-    text: str
-    where: str
-    role: Role = "user"
-    key: str | None = None
-    attachment: str = ""
-
-    def with_time(self, at: datetime, position: int) -> Utterance:
-        """Return the turn with a time; without a key it gets its position, from 1."""
-        return Utterance(
-            text=self.text,
-            speaker=self.speaker,
-            at=at,
-            role=self.role,
-            key=self.key or str(position),
-            attachment=self.attachment,
-        )
 
 
 class ChatTurn(Item):
@@ -49,9 +26,9 @@ class ChatTurn(Item):
     role: Literal["user", "assistant"]
     content: Filled
 
-    def untimed(self, where: str, key: str) -> UntimedTurn:
+    def untimed(self, where: str, key: str) -> Entry:
         """Return it as a turn without a time."""
-        return UntimedTurn(SPEAKERS[self.role], self.content, where, self.role, key)
+        return Entry(where, self.role, SPEAKERS[self.role], self.content, key=key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +41,7 @@ class UntimedSession:
     """
 
     key: str
-    turns: Sequence[UntimedTurn]
+    turns: Sequence[Entry]
     where: str
     at: datetime | None = None
     gap: timedelta | None = None
@@ -104,7 +81,8 @@ def make_history(intake: Intake, name: str, sessions: Iterable[UntimedSession]) 
                 start, dated = times[0], calendar.dated
             for position, (turn, time) in enumerate(zip(session.turns, times, strict=False), 1):
                 with intake.catching():
-                    builder.add(turn.with_time(time, position), turn.where)
+                    turn.at, key = time, turn.key or str(position)
+                    builder.add(intake.turn(turn, key), turn.where)
             if builder:
                 if at:
                     ends[at] = times[-1] if times else start

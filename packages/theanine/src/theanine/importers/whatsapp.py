@@ -4,12 +4,16 @@
 
     08/05/2024, 13:56 - Ana: I booked the ferry.           (Android)
     [08.05.24, 13:56:02] Ana: I booked the ferry.          (iOS)
+    24/3/14, 13:59:59: Ana: I booked the ferry.            (older iPhones)
+    [13:56, 08/05/2024] Ana: I booked the ferry.           (copied from WhatsApp Web)
 
-Dates follow the phone's language: the order of day and month is found over the whole file, by days
-beyond 12, then by the order in which no date goes back. Unmarked lines continue the message above
-them. Lines without a speaker, and notes of WhatsApp itself, are left out and counted; pictures,
-recordings and files become attachments. In a chat of two, the user is the one whom the chat isn't
-named after.
+Dates follow the phone's language: "pm", names of months and digits are read in all languages of
+CLDR. The order of day, month and year is found over the whole file, by what can be a month, then by
+the order in which no date goes back; a date without a year is of the year of its neighbors, or of
+the file's last change. Unmarked lines continue the message above them, and so does a chat pasted
+into a message. Lines without a speaker, and notes of WhatsApp itself, are left out and counted;
+those known only by their form are named. Pictures, recordings and files become attachments. In a
+chat of two, the user is the one whom the chat isn't named after.
 
 Sources: joweich/chat-miner ``chatminer/chatparsers.py`` and ``test/whatsapp``, Dlurak/Whis
 ``src/lib/constants/whatsapp.ts``, and loaders that read Finnish, Arabic and Chinese exports.
@@ -19,54 +23,70 @@ Never seen real.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 
 from theanine.errors import BadInput
-from theanine.importers.base import ZONELESS, Format, Intake
-from theanine.importers.chats import ChatMessage, chat_sessions
+from theanine.importers.base import ZONELESS, Entry, Format, Intake
+from theanine.importers.chats import chat_sessions
 from theanine.importers.dates import check_date
 from theanine.importers.folder import Folder
 from theanine.importers.schema import require_storable
 from theanine.importers.source import decode
+from theanine.importers.written_dates import (
+    MARKS,
+    find_clock,
+    find_date,
+    full_date,
+    hour_of,
+    month_of,
+    part_of_day,
+)
 from theanine.types import History
 
-_MARK = "\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff"
 _LEFT_TO_RIGHT = "\u200e"  # before what iOS writes itself
 _SPACE = "[ \u00a0\u202f\u2009]"
-_AM = ("am", "a.m.", "a. m.", "上午", "凌晨", "早上", "清晨", "오전", "午前", "ص", "π.μ.", "πμ")
-_PM = ("pm", "p.m.", "p. m.", "下午", "晚上", "中午", "오후", "午後", "م", "μ.μ.", "μμ")
-_HALF = "|".join(re.escape(word).replace(r"\ ", _SPACE) for word in (*_AM, *_PM))
-_HEADER = re.compile(
-    rf"[{_MARK}]*(?P<bracket>\[)?[{_MARK}]*"
-    rf"(?P<a>\d{{1,4}})(?P<dot>[./-]){_SPACE}?[{_MARK}]*(?P<b>\d{{1,2}})(?P=dot){_SPACE}?[{_MARK}]*"
-    rf"(?P<c>\d{{1,4}})\.?[{_MARK}]*(?:[,،]|{_SPACE}(?:klo|kl\.|um|om|à|às|a las|ob|o))?{_SPACE}*"
-    rf"(?:(?P<before>{_HALF}){_SPACE}?)?"
-    rf"(?P<hour>\d{{1,2}})[:.](?P<minute>\d{{2}})(?:[:.](?P<second>\d{{2}}))?"
-    rf"(?:{_SPACE}?(?P<after>{_HALF}|uhr|uur|h))?[{_MARK}]*"
-    rf"(?(bracket)\]{_SPACE}?|{_SPACE}[-–]{_SPACE})(?P<rest>.*)",
-    re.IGNORECASE,
+_LINE = re.compile(
+    rf"[{MARKS}]*(?P<bracket>\[)?[{MARKS}]*(?P<stamp>[^\n\[\]]{{5,64}}?)[{MARKS}]*"
+    rf"(?P<close>(?(bracket)\]{_SPACE}?|(?:{_SPACE}[-–]|:){_SPACE}))(?P<rest>.*)"
 )
+_JOINT = rf"[{MARKS}]?(?:[./-]{_SPACE}?|{_SPACE})[{MARKS}]?"
+_DATE = (
+    rf"(?P<a>\d{{1,4}})[{MARKS}]?(?P<joint>[./-]{_SPACE}?)[{MARKS}]?(?P<b>\d{{1,2}})"
+    rf"(?:{_JOINT}(?P<c>\d{{4}}|\d{{1,2}}))?\.?"
+)
+_CLOCK = (
+    r"(?P<hour>[01]?\d|2[0-4])(?:[:.]|\s?h\s?)(?P<minute>\d{2})"
+    r"(?:(?:[:.]|\s?min\s)(?P<second>\d{2})(?:\s?s)?)?"
+)
+_WORDS = r"[^\d\n:]{0,24}?"
+_STAMPS = (
+    re.compile(rf"{_DATE}(?P<before>{_WORDS}){_CLOCK}(?P<after>{_WORDS})"),
+    re.compile(rf"(?P<before>){_CLOCK}(?P<after>[^\d\n:,]{{0,12}}),\s?{_DATE}"),
+)
+_CLOCK_IN_WORDS = re.compile(r"\d{1,2}(?:[:.]|\s?h\s?)\d\d(?!\d)")
 _SPEAKER = re.compile(
-    rf"[{_MARK}~]*{_SPACE}*(?P<speaker>[^:\"“”]{{1,80}}?){_SPACE}?:(?: |$)(?P<text>.*)"
+    rf"[{MARKS}~]*{_SPACE}*(?P<speaker>[^:]{{1,80}}?){_SPACE}?:(?: |$)(?P<text>.*)"
 )
-_PLACEHOLDER = re.compile(r"<[^<>\d]{3,60}>")
+_QUOTES = re.compile(r"[\"“”„«»]")
+_MARKED = r"<(?P<mark>[^<>\d:]{3,80})>"
+"""What Android writes itself, in any language: a sentence in angle brackets."""
+_PLACEHOLDER = re.compile(_MARKED)
+_EDITED = re.compile(rf"{_SPACE}{{0,3}}(?:{_LEFT_TO_RIGHT}<[^<>:]{{3,60}}>|{_MARKED})\Z")
 _IOS_FILE = re.compile(
-    rf"(?P<title>.*?)[{_MARK}]*<[^<>:]{{3,40}}:{_SPACE}(?P<file>[^<>]+)>(?P<more>.*)"
+    rf"(?P<title>.*?)[{MARKS}]*<[^<>:]{{3,40}}:{_SPACE}(?P<file>[^<>]+)>(?P<more>.*)"
 )
 _ANDROID_FILE = re.compile(
-    rf"[{_MARK}]*(?P<file>[^\n]{{1,200}}\.\w{{2,5}}){_SPACE}\([^()\n]{{3,60}}\)"
+    rf"[{MARKS}]*(?P<file>[^\n]{{1,200}}\.\w{{2,5}}){_SPACE}\([^()\n]{{3,60}}\)"
 )
-_EDITS = (
+_EDITS = frozenset({
     "This message was edited", "Diese Nachricht wurde bearbeitet", "Se editó este mensaje",
     "Ce message a été modifié", "Mensagem editada", "Questo messaggio è stato modificato",
-    "Dit bericht is bewerkt",
-)  # fmt: skip
-_EDITED = re.compile(
-    rf"{_SPACE}{{0,3}}"
-    rf"(?:{_LEFT_TO_RIGHT}<[^<>:]{{3,60}}>|<(?:{'|'.join(map(re.escape, _EDITS))})\.?>)\Z"
-)
+    "Dit bericht is bewerkt", "Bu mesaj düzenlendi", "Сообщение изменено",
+    "Wiadomość została edytowana",
+})  # fmt: skip
 _KINDS = (
     ("a sticker", r"sticker|stk-"),
     ("a GIF", r"\bgif"),
@@ -76,18 +96,156 @@ _KINDS = (
     ("a contact", r"contact|kontakt|vcf"),
     ("a file", r"document|dokument|documento|doc-"),
 )
+_MEDIA = "a picture, a video or a recording"
 _DELETED = frozenset({
     "this message was deleted", "you deleted this message", "diese nachricht wurde gelöscht",
     "du hast diese nachricht gelöscht", "se eliminó este mensaje", "eliminaste este mensaje",
     "ce message a été supprimé", "vous avez supprimé ce message", "mensagem apagada",
     "esta mensagem foi apagada", "questo messaggio è stato eliminato",
-    "dit bericht is verwijderd", "ova poruka je izbrisana", "null",
+    "dit bericht is verwijderd", "ova poruka je izbrisana",
+    "waiting for this message", "missed voice call", "missed video call",
 })  # fmt: skip
+_MESSAGE = (
+    r"message|nachricht|mensaje|mensagem|missatge|mensaxe|messaggio|bericht|besked|melding|"
+    r"meddeland|viesti|skilaboð|poruk|sporočil|zpráv|správ|wiadomoś|üzenet|mesaj|mesazh|žinut|"
+    r"ziņ|sõnum|сообщени|повідомлен|съобщени|порук|порак|хабарлама|μήνυμα|μηνύματος|رسال|پیام|"
+    r"پیغام|הודע|संदेश|मैसेज|বার্তা|মেসেজ|செய்தி|సందేశ|ಸಂದೇಶ|സന്ദേശ|મેસેજ|संदेश|ข้อความ|"
+    r"tin nhắn|pesan|mesej|mensahe|ujumbe|boodskap|メッセージ|消息|訊息|信息|메시지"
+)
+_GONE = (
+    r"delet|gelöscht|elimin|borra|apagad|excluíd|supprim|suprimi|esborra|verwijder|slettet|"
+    r"radera|togs bort|poiste|eytt|izbris|obris|smazán|odstran|vymaza|usunię|töröl|silindi|"
+    r"sildi|silinib|șters|fshi|ištrin|dzēst|kustuta|удал|видален|изтри|избриш|избрис|обрис|"
+    r"жойыл|διαγρά|حذف|پاک|نمحק|נמחק|מחק|मिटा|डिलीट|हटा|মুছে|ডিলিট|நீக்க|తొలగి|ಅಳಿಸ|ഇല്ലാതാക്കി|"
+    r"ડિલીટ|काढ|ลบ|xóa|xoá|thu hồi|dihapus|dipadam|binura|tinanggal|futwa|geskrap|削除|删除|刪除|"
+    r"撤回|收回|삭제"
+)
+_WAITING = (
+    r"waiting|gewartet|warte|esperando|en attente|aguardando|attesa|wachten|väntar|venter|"
+    r"odotta|čeka|oczekiwan|ожидан|очікуван|bekleniyor|αναμονή|בהמתנה|انتظار|प्रतीक्षा|待機|等待|기다"
+)
+_MISSED = (
+    r"missed|verpasst|perdida|manqué|persa|gemist|missat|ubesvart|mistet|vastaamat|propušt|"
+    r"zmeškan|nieodebran|nem fogadott|cevapsız|ratat|пропущен|пропусн|αναπάντητη|לא נענתה|فائتة|"
+    r"بیپاسخ|छूटी|มิสคอล|ไม่ได้รับ|nhỡ|tak terjawab|不在着信|未接|부재중"
+)
+_CALL = (
+    r"call|anruf|llamada|appel|chamada|ligação|chiamata|trucada|oproep|samtal|anrop|opkald|"
+    r"puhelu|poziv|hovor|połączeni|hívás|arama|apel|звон|дзвін|виклик|повик|κλήση|שיחה|مكالمة|"
+    r"تماس|कॉल|สาย|โทร|cuộc gọi|panggilan|着信|通話|通话|来电|來電|전화|통화"
+)
+_APP_NOTES = tuple(
+    re.compile(rf"(?=.*(?:{one}))(?=.*(?:{other})).*", re.IGNORECASE)
+    for one, other in ((_MESSAGE, _GONE), (_MESSAGE, _WAITING), (_MISSED, _CALL))
+)
+"""Notes by what they are about: a message that is gone or awaited, or a missed call."""
+_OWN_WORDS = re.compile(
+    r"(?:i|ich|yo|je|j'|io|eu|ik|jag|jeg|ja|я|minä|ben)\b|.*[?!,;@]", re.IGNORECASE
+)
 _TITLE = re.compile(
     r"^.*?whatsapp[- ]*(?:chat|conversation)?"
     r"(?:\s+(?:with|mit|con|avec|com|met|sa|s)\s+|\s*-\s*)",
     re.IGNORECASE,
 )
+_DAY_FIRST, _MONTH_FIRST, _YEAR_FIRST = range(3)
+_FIRST_YEAR = 2009  # of WhatsApp
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The beginning of a message.
+
+    Attributes:
+        numbers: the three numbers of its date, the last one None if it has no year.
+        written: the date instead, if it names its month or has the year first in four digits.
+        layout: what all headers that one phone writes have in common.
+    """
+
+    text: str
+    rest: str
+    layout: str
+    clock: tuple[int, int, int]
+    numbers: tuple[int, int, int | None] = (0, 0, None)
+    written: tuple[int | None, int, int] | None = None
+    us: bool = False
+    spaced: bool = False
+
+    def date(self, order: int) -> tuple[int | None, int, int]:
+        """Return year, month and day in an order of the numbers."""
+        if self.written:
+            return self.written
+        a, b, c = self.numbers
+        if order == _YEAR_FIRST and c is not None:
+            year, month, day = a, b, c
+        else:
+            year, (month, day) = c, ((a, b) if order == _MONTH_FIRST else (b, a))
+        return full_date(year, month, day)
+
+
+def _header(line: str) -> _Header | None:
+    """Return the header that a line begins with, if it begins a message."""
+    match = _LINE.fullmatch(line)
+    if not match or not _CLOCK_IN_WORDS.search(match["stamp"]):
+        return None
+    stamp, close = match["stamp"], match["close"].strip()
+    for number, pattern in enumerate(_STAMPS):
+        found = pattern.fullmatch(stamp)
+        if found and not (number and not match["bracket"]):
+            break
+    else:
+        return _header_in_words(match)
+    if not (after := part_of_day(found["after"])) and found["after"].strip():
+        after = next(filter(None, map(part_of_day, found["after"].split())), None)
+    before = found["before"].strip(" .,،")
+    part = after or part_of_day(before) or part_of_day(before.split()[-1] if before else "")
+    hour = hour_of(int(found["hour"]), part)
+    clock = hour % 24, int(found["minute"]), int(found["second"] or 0)
+    if clock[1] > 59 or clock[2] > 59:
+        return None
+    a, b, c = int(found["a"]), int(found["b"]), found["c"]
+    header = _Header(
+        text=stamp,
+        rest=match["rest"],
+        layout=f"{close}{number}",
+        clock=clock,
+        numbers=(a, b, None if c is None else int(c)),
+        us=found["joint"] == "/" and found["after"].strip() in ("AM", "PM"),
+        spaced=found["joint"] == ". " and len(found["a"]) < 3,
+    )
+    if len(found["a"]) < 3:
+        return header
+    if c is None:
+        return None
+    return _Header(
+        text=stamp,
+        rest=match["rest"],
+        layout=header.layout,
+        clock=clock,
+        written=full_date(a, b, int(c)),
+    )
+
+
+def _header_in_words(match: re.Match[str]) -> _Header | None:
+    """Return the header whose date has the name of a month, or units as in Chinese."""
+    stamp = match["stamp"]
+    first = re.match(rf"[{MARKS}]*(?:\d|(?P<word>[^\W\d_]+)(?P<weekday>[.,])?)", stamp)
+    found = find_date(stamp)
+    if not first or not found or not (found.year or re.search(r"[^\W\d_]", stamp)):
+        return None
+    if first["word"] and not first["weekday"] and not month_of(first["word"]):
+        return None
+    start, end = found.span
+    clock = find_clock(stamp[end:]) or find_clock(stamp[:start])
+    named = re.search(r"[^\W\d_]", stamp[start:end])
+    if not clock or not (named or "." not in stamp[start:end]):
+        return None
+    return _Header(
+        text=stamp,
+        rest=match["rest"],
+        layout=f"{match['close'].strip()}0",
+        clock=(clock.hour, clock.minute, clock.second),
+        written=(found.year, found.month, found.day),
+    )
 
 
 @dataclass(slots=True)
@@ -95,174 +253,355 @@ class _Order:
     """What the dates of a file say about the order of their numbers.
 
     Attributes:
-        first, second: the greatest first and second number.
-        back: how often a date is before the previous one, with the day first and the month first.
-        previous: the previous date in either order.
+        impossible: how many dates can't be in each order.
+        back: how often a date is before the previous one in each order.
+        previous: the previous date in each order.
+        seen: the dates of which the order isn't clear by themselves.
         us: whether all dates are written as in the United States, such as 5/8/24, 1:56 PM.
-        speakers: the speakers of the file.
+        spaced: whether they are as in Korean, such as 24. 5. 13.
+        turns: by order, how often a new year begins above the first date with a year.
+        year: that date by order, or None.
     """
 
-    first: int = 0
-    second: int = 0
-    back: list[int] = field(default_factory=lambda: [0, 0])
-    previous: list[tuple[int, ...]] = field(default_factory=lambda: [(), ()])
+    impossible: list[int] = field(default_factory=lambda: [0, 0, 0])
+    back: list[int] = field(default_factory=lambda: [0, 0, 0])
+    previous: list[tuple[int, ...]] = field(default_factory=lambda: [(), (), ()])
+    seen: bool = False
+    same: bool = True
     us: bool = True
-    speakers: set[str] = field(default_factory=set[str])
+    spaced: bool = True
+    yearless: bool = False
+    turns: list[int] = field(default_factory=lambda: [0, 0, 0])
+    last_day: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)] * 3)
+    first_year: list[int | None] = field(default_factory=lambda: [None, None, None])
 
-    def add(self, header: re.Match[str]) -> None:
-        if len(header["a"]) > 2:
-            return
-        a, b, year = int(header["a"]), int(header["b"]), int(header["c"])
-        self.first, self.second = max(self.first, a), max(self.second, b)
-        for order, date in enumerate(((year, b, a), (year, a, b))):
-            self.back[order] += date < self.previous[order]
-            self.previous[order] = date
-        half = header["after"] or header["before"] or ""
-        self.us = self.us and header["dot"] == "/" and half in ("AM", "PM")
+    def add(self, header: _Header) -> None:
+        if not header.written:
+            self.seen = True
+            self.us, self.spaced = self.us and header.us, self.spaced and header.spaced
+            self.same = self.same and header.numbers[0] == header.numbers[1]
+        for order in range(3):
+            year, month, day = header.date(order)
+            self.yearless = self.yearless or year is None
+            if not (1 <= month <= 12 and 1 <= day <= 31):
+                self.impossible[order] += 1
+                continue
+            self.impossible[order] += year is not None and year < _FIRST_YEAR
+            if year is not None:
+                self.back[order] += (year, month, day) < self.previous[order]
+                self.previous[order] = year, month, day
+            if self.first_year[order] is None:
+                self.turns[order] += (month, day) < self.last_day[order]
+                self.first_year[order] = year
+            self.last_day[order] = month, day
+
+    @property
+    def best(self) -> int:
+        """The order of day, month and year."""
+        first = _MONTH_FIRST if self.us else _YEAR_FIRST if self.spaced else _DAY_FIRST
+        return min(
+            range(3),
+            key=lambda order: (
+                self.impossible[order],
+                self.back[order],
+                order != first,
+                order,
+            ),
+        )
 
     @property
     def is_known(self) -> bool:
-        return max(self.first, self.second) > 12 or self.back[0] != self.back[1]
+        day, month = (
+            (self.impossible[order], self.back[order]) for order in (_DAY_FIRST, _MONTH_FIRST)
+        )
+        return not self.seen or self.same or day != month or self.best == _YEAR_FIRST
 
-    @property
-    def month_first(self) -> bool:
-        if max(self.first, self.second) > 12:
-            return self.second > 12
-        return self.back[1] < self.back[0] if self.is_known else self.us
+
+@dataclass(slots=True)
+class _Calendar:
+    """Gives the messages their times, with the years that some dates lack."""
+
+    order: int
+    zone: tzinfo
+    year: int | None
+    last_day: tuple[int, int] = (0, 0)
+
+    def time(self, header: _Header, where: str) -> datetime:
+        """Return the time of the next message. Raises BadInput."""
+        year, month, day = header.date(self.order)
+        if year is None:
+            if self.year is None:
+                raise BadInput(
+                    f'"{header.text[:24]}" has no year, nor has another date of the file; give the '
+                    "date of its first message as the start",
+                    where,
+                )
+            self.year += (month, day) < self.last_day
+        else:
+            self.year = year
+        self.last_day = month, day
+        return self.at(header, self.year, where)
+
+    def at(self, header: _Header, year: int, where: str) -> datetime:
+        _, month, day = header.date(self.order)
+        try:
+            return datetime(year, month, day, *header.clock, tzinfo=self.zone)
+        except ValueError:
+            raise BadInput(f'"{header.text[:24]}" is not a date; check the line', where) from None
+
+    def is_quoted(self, header: _Header, outer: datetime) -> bool:
+        """Return whether a header that is unlike the others is a pasted one: from before."""
+        year, _, _ = header.date(self.order)
+        try:
+            return self.at(header, year or outer.year, "") <= outer
+        except BadInput:
+            return True
+
+
+@dataclass(slots=True)
+class _Survey:
+    """What is known of a file after its first reading.
+
+    Attributes:
+        speakers: the lines that begin with each possible speaker's name.
+        layout: that of the first header.
+        crlf: whether messages end with CR LF, so that lines that end with LF are in them.
+    """
+
+    order: _Order = field(default_factory=_Order)
+    speakers: Counter[str] = field(default_factory=Counter[str])
+    layout: str = ""
+    crlf: bool = False
+
+    def is_unlike(self, header: _Header, after_crlf: bool) -> bool:
+        """Return whether a header may be one of another chat, pasted into a message."""
+        return header.layout != self.layout or (self.crlf and not after_crlf)
+
+    def is_speaker(self, name: str) -> bool:
+        """Return whether a name is a person's, not the beginning of a note of WhatsApp.
+
+        Such a note has an odd quotation mark, goes on after a speaker's name, or is a sentence.
+        """
+        words = name.split()
+        lower = sum(word[0].islower() for word in words[1:])
+        goes_on = any(" ".join(words[:n]) in self.speakers for n in range(1, len(words) - 2))
+        if goes_on and lower:
+            return self.speakers[name] > 1 and len(_QUOTES.findall(name)) % 2 == 0
+        is_odd = len(_QUOTES.findall(name)) % 2 or (len(words) >= 5 and lower >= 3)
+        return self.speakers[name] > 1 or not is_odd
+
+
+def _survey(intake: Intake) -> _Survey:
+    survey = _Survey(crlf=_has_both_endings(intake))
+    after_crlf = True
+    for _, line in _lines(intake):
+        if header := _header(line.rstrip("\r")):
+            survey.layout = survey.layout or header.layout
+            if not survey.is_unlike(header, after_crlf):
+                survey.order.add(header)
+                if speaker := _SPEAKER.fullmatch(header.rest):
+                    survey.speakers[speaker["speaker"].strip()] += 1
+        after_crlf = line.endswith("\r")
+    return survey
+
+
+def _has_both_endings(intake: Intake) -> bool:
+    stream, both, single, last = intake.source.stream(), 0, 0, b""
+    while block := stream.read(1 << 20):
+        both += (last[-1:] + block).count(b"\r\n")
+        single += block.count(b"\n")
+        last = block
+    return 0 < both < single
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    order = _Order()
-    for _, line in _lines(intake):
-        if header := _HEADER.fullmatch(line):
-            order.add(header)
-            if speaker := _SPEAKER.fullmatch(header["rest"]):
-                order.speakers.add(speaker["speaker"])
-    chat = _chat_name(intake)
-    others = order.speakers - {chat}
-    owner = others.pop() if len(order.speakers) == 2 and len(others) == 1 else ""
-    if order.first and not order.is_known and order.first != order.second:
+    survey = _survey(intake)
+    speakers = {name for name in survey.speakers if survey.is_speaker(name)}
+    chat = _chat_name(intake, speakers)
+    others = speakers - {chat}
+    owner = others.pop() if len(speakers) == 2 and len(others) == 1 else ""
+    if not survey.order.is_known:
         intake.notes["files whose dates could also have month and day the other way round"] += 1
-    yield from chat_sessions(intake, intake.user_name(owner), chat, _messages(intake, order))
-    yield intake.part(intake.user_name(owner))
+    name = intake.user_name(owner)
+    yield from chat_sessions(intake, name, chat, _messages(intake, survey))
+    yield intake.part(name)
+
+
+def _calendar(intake: Intake, survey: _Survey) -> _Calendar:
+    """Return the calendar that begins in the year of the first message, as far as it is known."""
+    order = survey.order.best
+    calendar = _Calendar(order, intake.options.local, survey.order.first_year[order])
+    if calendar.year is not None:
+        calendar.year -= survey.order.turns[order]
+    elif survey.order.yearless and intake.options.start:
+        calendar.year = intake.options.start.year
+    elif survey.order.yearless and (changed := intake.source.modified):
+        intake.notes["files without years, dated by their last change"] += 1
+        later = survey.order.last_day[order] > (changed.month, changed.day)
+        calendar.year = changed.year - later - survey.order.turns[order]
+    return calendar
 
 
 def _lines(intake: Intake) -> Iterator[tuple[int, str]]:
-    number = 0
+    """Yield the numbers and texts of the lines; one that ended with CR LF still has its CR."""
     for number, offset, line in intake.source.lines():
-        text = decode(line, f"{intake.name}, line {number}", offset)
-        yield number, text.rstrip("\r\n")
+        yield number, decode(line, f"{intake.name}, line {number}", offset).rstrip("\n")
 
 
-def _messages(intake: Intake, order: _Order) -> Iterator[ChatMessage]:
-    header: re.Match[str] | None = None
+def _messages(intake: Intake, survey: _Survey) -> Iterator[Entry]:
+    calendar = _calendar(intake, survey)
+    header: _Header | None = None
+    at: datetime | None = None
     started, lines = 0, list[str]()
     last = 0
-    for number, line in _lines(intake):
-        if match := _HEADER.fullmatch(line):
+    after_crlf = True
+    for number, text in _lines(intake):
+        line = text.rstrip("\r")
+        found = _header(line)
+        if found and at and survey.is_unlike(found, after_crlf) and calendar.is_quoted(found, at):
+            found = None
+        after_crlf = text.endswith("\r")
+        if found:
             if header:
-                yield from _message(intake, header, lines, started, order)
-            header, lines, started = match, [match["rest"]], number
+                yield from _message(intake, survey, at, lines, started)
+            header, at, lines, started = found, None, [found.rest], number
+            with intake.catching():
+                where = f"{intake.name}, line {number}"
+                at = check_date(calendar.time(found, where), where)
         elif header:
             lines += [""] * (number - last - 1) + [line]  # blank lines aren't read
         else:
             intake.notes["lines before the first message left out"] += 1
         last = number
     if header:
-        yield from _message(intake, header, lines, started, order)
+        yield from _message(intake, survey, at, lines, started)
 
 
 def _message(
-    intake: Intake, header: re.Match[str], lines: list[str], number: int, order: _Order
-) -> Iterator[ChatMessage]:
+    intake: Intake, survey: _Survey, at: datetime | None, lines: list[str], number: int
+) -> Iterator[Entry]:
     where = f"{intake.name}, line {number}"
     with intake.catching():
         match = _SPEAKER.fullmatch(lines[0])
-        if not match or not match["speaker"].strip():
+        speaker = match["speaker"].strip() if match else ""
+        if not match or not speaker:
             intake.notes["system lines left out"] += 1
             return
-        text, attachment = _content("\n".join([match["text"], *lines[1:]]))
+        if not survey.is_speaker(speaker):
+            intake.notes["system lines left out"] += 1
+            if not _QUOTES.search(speaker):
+                _name(intake, lines[0], "a line by WhatsApp")
+            return
+        text, attachment = _content(intake, "\n".join([match["text"], *lines[1:]]))
         if not text and not attachment:
             intake.notes["deleted and system messages left out"] += 1
             return
-        at = _time(header, order, where, intake.options.local)
+        if at is None:
+            return
         intake.notes[ZONELESS] += intake.options.zone is None
-        yield ChatMessage(
-            at=check_date(at, where),
-            speaker=require_storable(match["speaker"].strip(), where),
-            text=require_storable(text, where),
-            attachment=require_storable(attachment, where),
-            where=where,
-        )
+        yield Entry(where, "user", speaker, text, attachment, at=at)
 
 
-def _time(header: re.Match[str], order: _Order, where: str, zone: tzinfo) -> datetime:
-    a, b, c = int(header["a"]), int(header["b"]), int(header["c"])
-    if len(header["a"]) > 2:
-        year, month, day = a, b, c
-    else:
-        year, (month, day) = c, ((a, b) if order.month_first else (b, a))
-    if year < 100:
-        year += 2000
-    elif year > 2400:  # the Buddhist calendar
-        year -= 543
-    hour = int(header["hour"])
-    half = re.sub(_SPACE, " ", header["after"] or header["before"] or "").lower()
-    if half == "中午":  # noon, from 11 to 1
-        hour += 12 if hour < 10 else 0
-    elif half in _AM or half in _PM:
-        hour = hour % 12 + (12 if half in _PM else 0)
-    minute, second = int(header["minute"]), int(header["second"] or 0)
-    try:
-        return datetime(year, month, day, hour, minute, second, tzinfo=zone)
-    except ValueError:
-        raise BadInput(f'"{header[0][:24]}" is not a date; check the line', where) from None
+def _name(intake: Intake, words: str, what: str) -> None:
+    """Note words that only by their form are known to be WhatsApp's."""
+    intake.notes[f'"{words[:80]}" read as {what}'] += 1
 
 
-def _content(text: str) -> tuple[str, str]:
+def _content(intake: Intake, text: str) -> tuple[str, str]:
     """Return a message's words and what was shared; both empty for notes of WhatsApp itself."""
-    text = _EDITED.sub("", text)
-    automatic = text.startswith(_LEFT_TO_RIGHT)
-    bare = text.strip(f"{_LEFT_TO_RIGHT} \u200f")
-    if bare.rstrip(".").lower() in _DELETED:
-        return "", ""
-    if _PLACEHOLDER.fullmatch(bare) and any(word in bare.lower() for word in _OMITTED):
-        return "", "a picture, a video or a recording"
     first, _, rest = text.partition("\n")
+    bare = _plain(text)
+    if bare == "null" or bare.rstrip(".").lower() in _DELETED:
+        return "", ""
+    if (match := _PLACEHOLDER.fullmatch(bare)) and _is_sentence(match["mark"]):
+        if not _OMITTED_WORDS.search(bare):
+            _name(intake, bare, "media that were left out")
+        return "", _MEDIA
+    if "\n" not in bare and _is_app_note(bare):
+        _name(intake, bare, "a note of WhatsApp")
+        return "", ""
     if match := _IOS_FILE.fullmatch(first):
-        return f"{match['more']}\n{rest}".strip(), _kind(match["file"])
+        return _plain(f"{match['more']}\n{rest}"), _kind(match["file"])
     if match := _ANDROID_FILE.fullmatch(first):
-        return rest.strip(), _kind(match["file"])
-    if automatic or f" {_LEFT_TO_RIGHT}" in first:
-        name = first.split(_LEFT_TO_RIGHT)[0].rstrip(" •")
-        kind = _kind(first if automatic else first.rsplit(_LEFT_TO_RIGHT, 1)[1])
-        if any(word in first.lower() for word in _OMITTED):
-            return rest.strip(), f'the file "{name}"' if name else kind
-        if automatic:
-            return "", ""
-    return text.strip(), ""
+        return _plain(rest), _kind(match["file"])
+    if (found := _by_ios(text)) is not None:
+        return found
+    if (match := _EDITED.search(text)) and _is_mark(match):
+        wording = match["mark"] or ""
+        if wording and wording.rstrip(".") not in _EDITS:
+            _name(intake, f"<{wording}>", "the mark of an edited message")
+        text = text[: match.start()]
+    return _plain(text), ""
+
+
+def _by_ios(text: str) -> tuple[str, str] | None:
+    """Return the words and what was shared of what iOS wrote itself; None for other messages."""
+    first, _, rest = text.partition("\n")
+    automatic = text.startswith(_LEFT_TO_RIGHT)
+    if not automatic and f" {_LEFT_TO_RIGHT}" not in first:
+        return None
+    if _OMITTED_WORDS.search(first):
+        name, mark, kind = first.removeprefix(_LEFT_TO_RIGHT).rpartition(_LEFT_TO_RIGHT)
+        name = _plain(name.split(_LEFT_TO_RIGHT)[0]).rstrip(" •") if mark else ""
+        return _plain(rest), _kind(name) if name else _kind(kind, _MEDIA)
+    # A poll, an event or a place has words of its own; notes have none.
+    bare = _plain(text)
+    return ("", "") if automatic and "\n" not in bare and "://" not in bare else None
+
+
+def _plain(text: str) -> str:
+    """Return words without the marks that iOS puts around and before its own, and mentions."""
+    return re.sub("[\u200e\u2066-\u2069]", "", text).strip(" \u200f\n")
+
+
+def _is_mark(match: re.Match[str]) -> bool:
+    return match["mark"] is None or (match.start() > 0 and _is_sentence(match["mark"]))
+
+
+def _is_sentence(words: str) -> bool:
+    """Whether words in angle brackets are a sentence: begin as one, and are several or uncased."""
+    first, *others = words.split() or [""]
+    if first[:1].lower() == first[:1].upper():  # a script without capitals
+        return not first.isascii()
+    return first[0].isupper() and bool(others) and others[-1].rstrip(".").islower()
+
+
+def _is_app_note(text: str) -> bool:
+    if len(text) > 70 or len(text.split()) > 9 or text[:1].islower() or _OWN_WORDS.match(text):
+        return False
+    return any(note.fullmatch(text) for note in _APP_NOTES)
 
 
 _OMITTED = (
     "omitted", "weggelassen", "ausgeschlossen", "omitid", "omitió", " omis", "omess", " ocult",
     "weggelaten", "izostavljen", "省略", "略去", "pominięto", "utelämna", "udelad", "utelat",
     "пропущен", "без медиа", "изостав", "dahil edilmedi", "jätettiin", "kihagyva", "vynech", "제외",
-    "含まれていません", "diabaikan",
+    "含まれていません", "diabaikan", "tidak disertakan",
 )  # fmt: skip
 """What the line of a file that was left out says of it, by language."""
+_OMITTED_WORDS = re.compile("|".join(map(re.escape, _OMITTED)), re.IGNORECASE)
 
 
-def _kind(name: str) -> str:
+def _kind(name: str, other: str = "") -> str:
     lowered = name.lower()
-    return next((kind for kind, word in _KINDS if re.search(word, lowered)), f'the file "{name}"')
+    if lowered.endswith(".vcf"):
+        return f'the contact "{name[:-4]}"'
+    named = other or f'the file "{name}"'
+    return next((kind for kind, word in _KINDS if re.search(word, lowered)), named)
 
 
-def _chat_name(intake: Intake) -> str:
+def _chat_name(intake: Intake, speakers: set[str]) -> str:
+    """Return whom the chat is with: what its file is named after, in any language."""
     archive = intake.folder.name.rsplit("/", 1)[-1] if intake.folder else ""
     name = intake.source.stem
     if name == "_chat" and archive:
         name = archive.removesuffix(".zip")
-    return require_storable(_TITLE.sub("", name), intake.name).strip() or "chat"
+    title = require_storable(_TITLE.sub("", name), intake.name).strip() or "chat"
+    letter = r"[A-Za-zÀ-ӿ0-9]"  # other scripts write no space between a name and a word
+    named = [
+        each for each in speakers if re.search(rf"(?<!{letter}){re.escape(each)}(?!{letter})", name)
+    ]
+    return named[0] if title == name and len(named) == 1 else title
 
 
 def _pick(folder: Folder) -> list[str]:
@@ -272,9 +611,7 @@ def _pick(folder: Folder) -> list[str]:
 
 FORMAT = Format(
     name="whatsapp",
-    sniff=lambda intake: (
-        intake.kind == "text" and any(_HEADER.fullmatch(line) for line in intake.lines[:10])
-    ),
+    sniff=lambda intake: intake.kind == "text" and any(map(_header, intake.lines[:10])),
     read=_read,
     pick=_pick,
     kind="text",

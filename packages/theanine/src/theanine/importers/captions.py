@@ -1,0 +1,171 @@
+"""Captions and transcripts of meetings: WebVTT, SRT and SBV, as Zoom, Teams and Meet write them.
+
+A cue has times and words. Who speaks is a voice tag (``<v Ana>``), or a name before a colon; a cue
+without either goes on with the speaker before. Teams cuts one utterance into several cues, whose
+ids differ only after the last hyphen: they are one turn. A recording is one session; it begins when
+its file's name says, as Zoom's ``GMT20240513-195600`` does, else it is undated.
+
+Sources: W3C "WebVTT", the help pages of Zoom and Teams. Never seen real.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from theanine.importers.base import Entry, Format, Intake, SessionBuilder
+from theanine.importers.dates import Calendar
+from theanine.importers.source import decode
+from theanine.importers.times import time_in_name
+from theanine.importers.timestamps import SYNTHETIC
+from theanine.importers.words import storable
+from theanine.types import History
+
+_TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
+_CUE = re.compile(rf"\s*{_TIME}\s*(?:-->|,)\s*(?:\d{{1,3}}:)?\d{{1,2}}:\d{{2}}[.,]\d{{1,3}}")
+_VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>(.*?)(?=<v[.\s]|</v>|\Z)(?:</v>)?", re.DOTALL)
+_TAG = re.compile(r"</?(?:v|c|i|b|u|ruby|rt|lang|font)(?:[.\s][^<>]*)?>|<\d[\d:.]*>|\{\\an\d\}")
+_NAMED = re.compile(
+    r"(?:>>\s*|-\s+)?(?:\[([^\]\n]{1,60})\]|\(([^)\n]{1,60})\)|([^\W\d_][^:：\n.!?,;]{0,59}?))"
+    r"\s?[:：]\s+(?=\S)"
+)
+_PIECE = re.compile(r"(.*\d)-\d+")
+_SPEAKER = "Speaker"
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The words of one speaker in a cue, with the cue's ``id``; an unnamed speaker is empty."""
+
+    start: timedelta
+    speaker: str
+    text: str
+    id: str
+    where: str
+
+
+def _sniff(intake: Intake) -> bool:
+    if intake.kind != "text" or not intake.lines:
+        return False
+    return intake.lines[0].startswith("WEBVTT") or any(
+        _CUE.match(each) for each in intake.lines[:2]
+    )
+
+
+def _read(intake: Intake) -> Iterator[History]:
+    turns = list(_turns(intake))
+    name = intake.user_name()
+    if turns:
+        start = time_in_name(intake.source.name, intake.options.local)
+        dated = start is not None or intake.options.start is not None
+        if start is None:
+            start = Calendar(intake.options.start).place(len(turns), None, intake.name)[0]
+            intake.notes[SYNTHETIC] += not dated
+        session = SessionBuilder(intake.stem, intake.notes, title=intake.stem)
+        for said in turns:
+            with intake.catching():
+                at = start + said.start
+                entry = Entry(said.where, "user", said.speaker, said.text, at=at)
+                session.append(intake.turn(entry), said.where)
+        yield intake.part(name, session.build(start, dated=dated))
+    yield intake.part(name)
+
+
+def _turns(intake: Intake) -> Iterator[_Said]:
+    """Yield what was said, the pieces of one utterance together."""
+    current: _Said | None = None
+    for said in _cues(intake):
+        if current is None:
+            current = replace(said, speaker=said.speaker or _SPEAKER)
+            continue
+        same = said.speaker in ("", current.speaker)
+        if same and (not said.speaker or _utterance(said.id) == _utterance(current.id) != ""):
+            current = replace(current, text=f"{current.text} {said.text}")
+            continue
+        yield current
+        current = replace(said, speaker=said.speaker or current.speaker)
+    if current is not None:
+        yield current
+
+
+def _utterance(id: str) -> str:
+    """Return the part of a cue's id that all pieces of one utterance have; empty if none."""
+    match = _PIECE.fullmatch(id)
+    return match[1] if match else ""
+
+
+def _cues(intake: Intake) -> Iterator[_Said]:
+    before = ""
+    start: timedelta | None = None
+    lines: list[str] = []
+    id, where = "", intake.name
+    named = 0
+    for number, line in _lines(intake):
+        if match := _CUE.match(line):
+            if start is not None:
+                lines = lines[:-1] if before and lines and lines[-1] == before else lines
+                yield from _voices(start, lines, id, where)
+            id, before, lines = before, "", []
+            hours, minutes, seconds, fraction = match.groups()
+            start = timedelta(
+                hours=int(hours or 0),
+                minutes=int(minutes),
+                seconds=int(seconds),
+                milliseconds=int(fraction.ljust(3, "0")),
+            )
+            where = f"{intake.name}, line {number}"
+        elif start is None:  # the heading, styles and notes of the file
+            before = line.strip()
+            named += bool(before) and not before.startswith("WEBVTT") and not before.isdigit()
+        elif not line.strip():
+            before = ""
+        elif before == "" and re.match(r"(?:NOTE|STYLE|REGION)\b", line):
+            intake.notes["notes of captions left out"] += 1
+            yield from _voices(start, lines, id, where)
+            start, lines, before = None, [], ""
+        else:
+            before = line.strip()
+            lines.append(before)
+    if start is not None:
+        yield from _voices(start, lines, id, where)
+    if named > 1:
+        intake.notes["notes of captions left out"] += named - 1
+
+
+def _lines(intake: Intake) -> Iterator[tuple[int, str]]:
+    """Yield all lines with their numbers, also the blank ones, which end cues."""
+    for number, line in enumerate(intake.source.stream(), 1):
+        yield number, decode(line, f"{intake.name}, line {number}").rstrip("\r\n")
+
+
+def _voices(start: timedelta, lines: list[str], id: str, where: str) -> Iterator[_Said]:
+    """Yield what the voices of a cue say."""
+    text = "\n".join(lines)
+    voices = [(m[1], m[2]) for m in _VOICE.finditer(text)]
+    if rest := _plain(_VOICE.sub("", text)) if voices else "":
+        voices.append(("", rest))
+    if not voices:
+        match = _NAMED.match(_plain(text))
+        name = next((each for each in match.groups() if each), "") if match else ""
+        voices = [(name, _plain(text)[match.end() :] if match else text)]
+    for name, said in voices:
+        if words := _plain(said):
+            yield _Said(start, storable(html.unescape(name).strip()), storable(words), id, where)
+
+
+def _plain(text: str) -> str:
+    """Return the words of a cue, without tags, on one line."""
+    return " ".join(html.unescape(_TAG.sub("", text)).split())
+
+
+FORMAT = Format(
+    name="captions",
+    sniff=_sniff,
+    read=_read,
+    pick=lambda folder: folder.select("*.vtt", "*.srt", "*.sbv"),
+    kind="text",
+    repairs=True,
+)

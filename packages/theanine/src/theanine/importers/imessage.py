@@ -1,0 +1,128 @@
+"""Chats of iMessage and SMS that imessage-exporter saved as text, a file a chat.
+
+::
+
+    May 17, 2024  5:29:42 PM (Read by you after 1 hour, 2 minutes)
+    Me
+    Did you wash the sails?
+    Tapbacks:
+        Loved by Bo
+
+A message begins after a blank line, with its date and, on the next line, its sender; a date with
+words after it is a note of the app. Of an edited message the last words are read. Tapbacks, effects
+and the copies of replies below what they reply to are left out and counted. Times are local.
+
+Source: ReagentX/imessage-exporter ``imessage-exporter/src/exporters/txt``. Never seen real.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from theanine.importers.base import ZONELESS, Entry, Format, Intake
+from theanine.importers.chats import chat_sessions
+from theanine.importers.dates import check_date
+from theanine.importers.folder import Folder
+from theanine.importers.schema import require_storable
+from theanine.importers.source import decode
+from theanine.importers.written_dates import written_time
+from theanine.types import History
+
+_AT = r"[A-Z][a-z]{2,8} \d{1,2}, \d{4} {1,2}\d{1,2}:\d\d:\d\d [AP]M"
+_HEADER = re.compile(rf"(?P<at>{_AT})(?: (?P<more>.*))?")
+_RECEIPT = re.compile(r"\(Read by .*\)|")
+_REPLY = re.compile(rf" +{_AT}.*")
+_REACTIONS = re.compile(r"(?:Tapbacks|Reactions):")
+_EDIT = re.compile(r"Edited .{1,80}? later: ?(?P<text>.*)")
+_NOTES = re.compile(
+    r"This message (?:responded to an earlier message\.|was deleted from the conversation!)|"
+    r"Sent with (?:Confetti|Echo|Fireworks|Balloons|Heart|Lasers|Shooting Start?|Sparkles|"
+    r"Spotlight|Slam|Loud|Gentle|Invisible Ink)"
+)
+_FILE = re.compile(r"(?:[^\n]*/)[^\n/]{1,200}\.\w{2,5}|Attachment missing!")
+
+
+def _read(intake: Intake) -> Iterator[History]:
+    name = intake.user_name()
+    chat = require_storable(intake.source.stem, intake.name)
+    yield from chat_sessions(intake, name, chat, _messages(intake), either_order=True)
+    yield intake.part(name)
+
+
+def _messages(intake: Intake) -> Iterator[Entry]:
+    block: list[str] = []
+    started, last = 0, 0
+    for number, offset, line in intake.source.lines():
+        text = decode(line, f"{intake.name}, line {number}", offset).rstrip("\r\n")
+        if number > last + 1 and block and _HEADER.fullmatch(text):
+            yield from _message(intake, block, started)
+            block = []
+        if block:
+            block += [""] * (number - last - 1)
+        else:
+            started = number
+        block.append(text)
+        last = number
+    yield from _message(intake, block, started)
+
+
+def _message(intake: Intake, block: Sequence[str], number: int) -> Iterator[Entry]:
+    where = f"{intake.name}, line {number}"
+    header = _HEADER.fullmatch(block[0]) if block else None
+    if not header:
+        intake.notes["lines before the first message left out"] += bool(block)
+        return
+    if len(block) < 2 or not _RECEIPT.fullmatch(header["more"] or ""):
+        intake.notes["service messages left out"] += 1
+        return
+    with intake.catching():
+        text, attachment = _content(intake, block[2:])
+        at = written_time(header["at"], intake.options.local)
+        if not text and not attachment:
+            intake.notes["empty messages left out"] += 1
+        elif at:
+            intake.notes[ZONELESS] += intake.options.zone is None
+            name = block[1].strip() or "Unknown"
+            yield Entry(where, "user", name, text, attachment, at=check_date(at, where))
+
+
+def _content(intake: Intake, lines: Sequence[str]) -> tuple[str, str]:
+    """Return the words of a message, and the files in it."""
+    kept: list[str] = []
+    files: list[str] = []
+    aside = ""
+    for i, line in enumerate(lines):
+        is_reply = _REPLY.fullmatch(line) is not None
+        if aside and not is_reply and (not line.strip() or line.startswith("    ")):
+            continue
+        aside = ""
+        if _REACTIONS.fullmatch(line) and any(each.startswith("    ") for each in lines[i + 1 :]):
+            aside = "tapbacks left out"
+        elif is_reply:
+            aside = "copies of replies left out"
+        elif _FILE.fullmatch(line):
+            files.append("a file" if "/" not in line else f'the file "{PurePosixPath(line).name}"')
+        elif edit := _EDIT.match(line):
+            kept = [edit["text"]]
+        elif not _NOTES.fullmatch(line):
+            first = _HEADER.fullmatch(line)  # an edited message begins with its first words' time
+            kept.append((first["more"] or "") if first else line)
+        intake.notes[aside] += bool(aside)
+    return "\n".join(kept).strip(), ", ".join(files)
+
+
+def _sniff(intake: Intake) -> bool:
+    lines = intake.lines
+    return intake.kind == "text" and any(
+        (header := _HEADER.fullmatch(line)) and _RECEIPT.fullmatch(header["more"] or "")
+        for line in lines[:4]
+    )
+
+
+def _pick(folder: Folder) -> Sequence[str]:
+    return [name for name in folder.select("*.txt") if re.search(r"(?:^|/)\+?\d{5,}[^/]*$", name)]
+
+
+FORMAT = Format(name="imessage", sniff=_sniff, read=_read, pick=_pick, kind="text")

@@ -1,0 +1,370 @@
+"""Files of programs that nobody knows: a mapping says where their messages are.
+
+A mapping is a JSON object; all of its fields but ``words`` can be left out::
+
+    {"conversations": "data.chats", "messages": "turns", "item": "", "words": "say", "role": "who",
+     "name": "author", "time": "when", "id": "uid", "title": "topic", "conversation": "thread",
+     "roles": {"me": "user", "bot": "assistant"}, "people": false, "delimiter": ";"}
+
+Values are paths of keys with dots between them; in CSV they are the names of columns, and
+``conversation`` is the column that tells conversations apart. :func:`propose` makes such a mapping
+for JSON, JSON Lines and CSV by what their fields hold: times, a few names, roles, and words.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC
+from itertools import islice, pairwise
+from typing import Any, cast
+
+from theanine.errors import BadInput, SettingsError
+from theanine.importers.base import Format, Intake
+from theanine.importers.schema import MAX_BYTES, Object, is_object, parse
+from theanine.importers.table import ROLES, Layout, get, read_talks
+from theanine.importers.times import any_time
+from theanine.importers.words import in_snake_case, is_prose
+from theanine.types import History, Role
+
+FIELDS = (
+    *("conversations", "messages", "item", "words", "role", "name", "time", "id", "title"),
+    *("conversation", "roles", "people", "delimiter"),
+)
+_WORDS = "message|text|content|body|msg|words|prompt|response|comment"
+_NAMES = "author|sender|from|name|speaker|user|username|who|nick|display_?name"
+_ROLE = "role|author|sender|from|speaker|type"
+_TIMES = "time|date|timestamp|created|created_?at|sent|sent_?at|when|datetime|ts"
+_IDS = "id|uuid|message_?id|uid"
+_TALKS = "conversation|conversation_?id|thread|thread_?id|chat|chat_?id|channel|session|room|topic"
+_DELIMITERS = ",;\t|"
+_SAMPLE = 200
+
+
+def layout_of(mapping: Mapping[str, object]) -> Layout:
+    """Return a mapping as a layout. Raises SettingsError for one that isn't right."""
+    if unknown := mapping.keys() - set(FIELDS):
+        raise SettingsError(
+            f"unknown fields in the mapping: {', '.join(sorted(unknown))}; "
+            f"known: {', '.join(FIELDS)}"
+        )
+    if not mapping.get("words"):
+        raise SettingsError('the mapping has no "words": name the field with a message\'s words')
+
+    def paths(name: str) -> Sequence[str]:
+        value = mapping.get(name)
+        if value in (None, ""):
+            return ()
+        values = cast("list[object]", value) if isinstance(value, list) else [value]
+        if not all(isinstance(each, str) for each in values):
+            raise SettingsError(f'"{name}" of the mapping must be a path of keys, such as "a.b"')
+        return tuple(str(each) for each in values)
+
+    roles = cast("object", mapping.get("roles") or {})
+    known = {"user", "assistant", "system", "tool"}
+    if not is_object(roles) or not all(role in known for role in roles.values()):
+        raise SettingsError('"roles" of the mapping must give user, assistant, system or tool')
+    talks = "".join(paths("conversations")[:1])
+    defaults = Layout()
+    return Layout(
+        talks=f"{talks.removesuffix('.*')}.*" if talks else "",
+        messages=paths("messages"),
+        item="".join(paths("item")[:1]),
+        words=paths("words"),
+        role=paths("role"),
+        name=paths("name"),
+        time=paths("time"),
+        id=paths("id") or defaults.id,
+        title=paths("title") or paths("conversation") or defaults.title,
+        roles={name.lower(): cast("Role", role) for name, role in roles.items()},
+        ours=(),
+        people=mapping.get("people") is True,
+    )
+
+
+def read_mapped(intake: Intake, mapping: Mapping[str, object]) -> Iterator[History]:
+    """Read a source by a mapping."""
+    layout = layout_of(mapping)
+    records = None
+    if intake.kind == "text":
+        column, delimiter = mapping.get("conversation"), mapping.get("delimiter")
+        rows = csv_rows(intake, str(delimiter or "") or sniff_delimiter(intake))
+        records = group_rows(intake, rows, str(column) if column else "")
+        layout = replace(layout, messages=("messages",), title=("title",))
+    yield from read_talks(intake, layout, records=records)
+
+
+def _read(intake: Intake) -> Iterator[History]:
+    mapping = intake.options.layout
+    if mapping is None:
+        raise BadInput("it is read by a mapping only: give one with --map", intake.name)
+    return read_mapped(intake, mapping)
+
+
+# CSV
+
+
+def sniff_delimiter(intake: Intake) -> str:
+    """Return the character between the columns of a CSV, by its heading."""
+    heading = _heading(intake)
+    return max(
+        _DELIMITERS, key=lambda each: len(next(csv.reader([heading], delimiter=each), list[str]()))
+    )
+
+
+def _heading(intake: Intake) -> str:
+    return intake.source.peek(1)[0].replace("\r", " ").replace("\0", " ")
+
+
+def csv_heading(intake: Intake) -> Sequence[str]:
+    """Return the names of the columns of a CSV; nothing for a text that is none."""
+    if intake.kind != "text" or not intake.lines:
+        return ()
+    row = next(csv.reader([_heading(intake)], delimiter=sniff_delimiter(intake)), list[str]())
+    names = [name.strip() for name in row]
+    return names if len(names) > 1 and all(0 < len(name) < 60 for name in names) else ()
+
+
+def csv_rows(intake: Intake, delimiter: str) -> Iterator[tuple[str, Object]]:
+    """Yield the rows of a CSV by their columns' names, with their places. Raises BadInput."""
+    csv.field_size_limit(MAX_BYTES)
+    text = io.TextIOWrapper(cast("Any", _Unclosed(intake)), "utf-8", newline="")
+    reader = csv.DictReader(text, delimiter=delimiter)
+    try:
+        for row in reader:
+            where = f"{intake.name}, line {reader.line_num}"
+            extra = row.pop(None, None)
+            if extra:
+                intake.repaired("cells without a column", where)
+            yield where, {str(key).strip(): value for key, value in row.items() if value}
+    except (csv.Error, UnicodeDecodeError) as fault:
+        where = f"{intake.name}, line {reader.line_num + 1}"
+        raise BadInput(f"not CSV in UTF-8 ({fault}); save it as that", where) from None
+
+
+class _Unclosed(io.RawIOBase):
+    """The bytes of a source, which stay open when a reader of them is done."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._stream = intake.source.stream()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def group_rows(
+    intake: Intake, rows: Iterable[tuple[str, Object]], column: str
+) -> Iterator[tuple[str, Object]]:
+    """Yield the conversations of rows, told apart by a column, as objects with ``messages``."""
+    talks: dict[str, list[object]] = {}
+    for _, row in rows:
+        talks.setdefault(str(row.get(column) or "") if column else "", []).append(row)
+    for title, messages in talks.items():
+        about: Object = {"id": title, "title": title} if title else {"id": intake.stem}
+        yield intake.name, {**about, "messages": messages}
+
+
+def _csv_mapping(names: Sequence[str]) -> dict[str, object] | None:
+    """Return the mapping of columns by their names alone; None if they aren't those of a chat."""
+
+    def named(pattern: str) -> str:
+        found = (each for each in names if re.fullmatch(pattern, each.replace(" ", "_"), re.I))
+        return next(found, "")
+
+    words, name, time = named(_WORDS), named(_NAMES), named(_TIMES)
+    if not words or not (name or named("role")) or not time:
+        return None
+    mapping: dict[str, object] = {"words": words, "name": name, "time": time}
+    mapping["role"] = [each for each in (named("role"), name) if each]
+    mapping["conversation"] = named(_TALKS)
+    return mapping
+
+
+def _is_copilot(intake: Intake) -> bool:
+    return {"conversation", "time", "author", "message"} == {n.lower() for n in csv_heading(intake)}
+
+
+def _sniff_csv(intake: Intake) -> bool:
+    names = csv_heading(intake)
+    return bool(names) and not _is_copilot(intake) and _csv_mapping(names) is not None
+
+
+def _read_csv(intake: Intake) -> Iterator[History]:
+    mapping = _csv_mapping(csv_heading(intake))
+    if mapping is None:
+        raise BadInput(
+            "no columns for the words, the author and the time of a message; name them with --map",
+            intake.name,
+        )
+    yield from read_mapped(intake, mapping)
+
+
+# Proposals
+
+
+def propose(intake: Intake) -> dict[str, object] | None:
+    """Return a mapping of a source in an unknown format, by what its fields hold; None if none.
+
+    The fields of the mapping that nothing speaks for are left out.
+    """
+    if intake.kind == "text":
+        if not csv_heading(intake):
+            return None
+        delimiter = sniff_delimiter(intake)
+        try:
+            rows = [row for _, row in islice(csv_rows(intake, delimiter), _SAMPLE)]
+        except BadInput:
+            return None
+        found = _fields(rows)
+        return {"delimiter": delimiter, **found} if found else None
+    if intake.kind == "lines":
+        return _proposal([cast("object", record) for record in intake.ahead])
+    try:
+        document = parse(intake.source.text(), intake.name)
+    except BadInput:
+        return None
+    return _proposal(document)
+
+
+def _proposal(document: object) -> dict[str, object] | None:
+    best: tuple[int, dict[str, object]] | None = None
+    for path, records in _lists(document, ""):
+        if (found := _fields(records[:_SAMPLE])) is None:
+            continue
+        mapping = {**_places(path), **found}
+        if best is None or len(records) > best[0]:
+            best = len(records), mapping
+    return best[1] if best else None
+
+
+def _places(path: str) -> dict[str, object]:
+    """Return where conversations and messages are, by the path to all messages."""
+    steps = [step for step in path.split(".") if step]
+    if steps and steps[-1] == "*":
+        steps = steps[:-1]
+    if "*" not in steps:
+        return {"messages": ".".join(steps)} if steps else {}
+    last = len(steps) - 1 - steps[::-1].index("*")
+    talks = ".".join(step for step in steps[:last])
+    found: dict[str, object] = {"messages": ".".join(steps[last + 1 :])}
+    return {"conversations": talks, **found} if talks and "*" not in talks else found
+
+
+def _lists(value: object, path: str, depth: int = 0) -> Iterator[tuple[str, list[Object]]]:
+    """Yield the lists and dictionaries of objects in a document, those of one path together."""
+    groups: dict[str, list[Object]] = {}
+
+    def visit(value: object, path: str, depth: int) -> None:
+        if depth > 8:
+            return
+        items: list[object] = []
+        if isinstance(value, list):
+            items = cast("list[object]", value)
+        elif is_object(value) and len(value) > 1 and all(is_object(v) for v in value.values()):
+            items = list(value.values())
+        records = [item for item in items if is_object(item)]
+        if records:
+            groups.setdefault(f"{path}.*" if path else "*", []).extend(records)
+            for record in records[:_SAMPLE]:
+                visit(record, f"{path}.*" if path else "*", depth + 1)
+        elif is_object(cast("object", value)):
+            for key, each in cast("Object", value).items():
+                visit(each, f"{path}.{key}" if path else key, depth + 1)
+
+    visit(value, path, depth)
+    yield from groups.items()
+
+
+def _fields(records: Sequence[Object]) -> dict[str, object] | None:
+    """Return which fields of records are words, role, name, time and id; None without words."""
+    values: dict[str, list[object]] = {}
+    for record in records:
+        for key, value in _leaves(record):
+            values.setdefault(key, []).append(value)
+    enough = {key: found for key, found in values.items() if len(found) * 2 > len(records)}
+    texts = {
+        key: sum(map(len, strings)) / len(strings)
+        for key, found in values.items()
+        if (strings := [each for each in found if isinstance(each, str)])
+        and sum(is_prose(each) for each in strings) * 3 >= len(strings)
+        and len(set(strings)) * 2 > len(strings)
+    }
+    if not texts:
+        return None
+    words = max(texts, key=lambda key: texts[key] * (3 if _is_named(key, _WORDS) else 1))
+    mapping: dict[str, object] = {"words": words}
+    times = [
+        k for k, found in enough.items() if k != words and all(any_time(v, UTC) for v in found)
+    ]
+    if time := next((k for k in times if _is_named(k, _TIMES)), times[0] if times else ""):
+        mapping["time"] = time
+    few = {
+        key: {each for each in found if isinstance(each, str)}
+        for key, found in enough.items()
+        if key not in (words, time) and all(isinstance(each, str | bool) for each in found)
+    }
+    role = next((k for k, n in few.items() if n and all(v.lower() in ROLES for v in n)), "")
+    name = next((k for k, n in few.items() if k != role and n and _is_named(k, _NAMES)), "")
+    if not role and not name:
+        name = _alternating(records, few)
+    mapping |= {k: v for k, v in (("role", role), ("name", name)) if v}
+    if id := next((k for k in enough if _is_named(k, _IDS)), ""):
+        mapping["id"] = id
+    if talk := next((k for k in enough if _is_named(k, _TALKS) and k not in (words, name)), ""):
+        mapping["conversation"] = talk
+    if not role and name:
+        mapping["people"] = True
+    return mapping if time or role or name else None
+
+
+def _alternating(records: Sequence[Object], few: Mapping[str, set[str]]) -> str:
+    """Return the field of few short values that changes most from one record to the next."""
+    best, most = "", 0
+    for key, names in few.items():
+        values = [get(record, key) for record in records]
+        changes = sum(a != b for a, b in pairwise(values))
+        is_short = all(len(name) <= 40 and "://" not in name for name in names)
+        if 2 <= len(names) <= 20 and is_short and changes > most and not _is_named(key, _IDS):
+            best, most = key, changes
+    return best
+
+
+def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    if is_object(value):
+        for key, each in value.items():
+            if "." not in key:
+                yield from _leaves(each, f"{path}.{key}" if path else key)
+    elif isinstance(value, str | int | float) and value != "":
+        yield path, value
+
+
+def _is_named(path: str, pattern: str) -> bool:
+    key = in_snake_case(path.rpartition(".")[2]).replace(" ", "_")
+    return re.fullmatch(pattern, key, re.IGNORECASE) is not None
+
+
+FORMAT = Format(
+    name="csv",
+    sniff=_sniff_csv,
+    read=_read_csv,
+    pick=lambda folder: folder.select("*.csv"),
+    kind="text",
+    repairs=True,
+)
+COPILOT = Format(
+    name="copilot",
+    sniff=_is_copilot,
+    read=_read_csv,
+    pick=lambda folder: folder.select("copilot-activity-history*.csv"),
+    kind="text",
+    repairs=True,
+)
+MAPPED = Format(name="mapped", sniff=lambda intake: False, read=_read, repairs=True)

@@ -1,0 +1,350 @@
+"""Chats that services export as web pages, told and read by their structure.
+
+Telegram, Discord's exporter, Messenger and Instagram, and Google Takeout write a page of blocks,
+one a message. What a block's parts are is told by their classes and places, never by their wording,
+so pages in any language are read. A page is read in pieces; only the open block is kept.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import cast
+
+from theanine.importers.base import Intake
+from theanine.importers.html_text import BLOCKS, VOID
+from theanine.importers.schema import Object, is_object
+from theanine.importers.words import quoted
+from theanine.importers.written_dates import written_time
+
+_PIECE = 1 << 16
+
+
+@dataclass(slots=True)
+class Node:
+    """An element with its attributes and what is in it."""
+
+    tag: str
+    attributes: dict[str, str]
+    children: list[Node | str] = field(default_factory=list["Node | str"])
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes of the element."""
+        return self.attributes.get("class", "").split()
+
+    def __iter__(self) -> Iterator[Node]:
+        """Yield the elements directly in it."""
+        return (child for child in self.children if isinstance(child, Node))
+
+    def all(self) -> Iterator[Node]:
+        """Yield all elements in it, in the page's order."""
+        for child in self:
+            yield child
+            yield from child.all()
+
+    def find(self, *names: str) -> Node | None:
+        """Return the first element in it that has one of the classes."""
+        return next((each for each in self.all() if set(names) & set(each.classes)), None)
+
+    def text(self, without: Sequence[str] = ()) -> str:
+        """Return its words, a line a block, leaving out elements of some classes."""
+        raw = re.sub(r"[ \t\r\f\v\xa0]+", " ", "".join(self._pieces(set(without))))
+        lines = [line.strip() for line in raw.split("\n")]
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+    def _pieces(self, without: set[str]) -> Iterator[str]:
+        if without & set(self.classes) or self.tag in ("script", "style"):
+            return
+        block = self.tag in BLOCKS
+        if block:
+            yield "\n- " if self.tag == "li" else "\n"
+        for child in self.children:
+            if isinstance(child, Node):
+                yield from child._pieces(without)
+            else:
+                yield re.sub(r"\s+", " ", child)
+        if self.tag == "img" and (alt := self.attributes.get("alt")):
+            yield alt
+        if block and self.tag != "br":
+            yield "\n"
+
+
+class _Blocks(HTMLParser):
+    """Collects the elements that match, each whole."""
+
+    def __init__(self, matches: Callable[[Node], bool]) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[Node] = []
+        self._matches = matches
+        self.open: list[Node] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        node = Node(tag, {name: value or "" for name, value in attrs})
+        if self.open:
+            self.open[-1].children.append(node)
+        elif not self._matches(node):
+            return
+        if tag not in VOID:
+            self.open.append(node)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not any(node.tag == tag for node in self.open):
+            return
+        while (node := self.open.pop()).tag != tag:
+            pass
+        if not self.open:
+            self.found.append(node)
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.open[-1].children.append(data)
+
+
+def blocks(intake: Intake, *names: str, tags: Sequence[str] = ()) -> Iterator[Node]:
+    """Yield the outermost elements of a page that have one of the classes, or a tag."""
+
+    def matches(node: Node) -> bool:
+        return node.tag in tags or bool(set(names) & set(node.classes))
+
+    parser, decoder = _Blocks(matches), getincrementaldecoder("utf-8")("replace")
+    stream = intake.source.stream()
+    while piece := stream.read(_PIECE):
+        parser.feed(decoder.decode(piece))
+        yield from parser.found
+        parser.found.clear()
+    parser.close()
+    yield from parser.found
+    yield from parser.open[:1]  # cut off at the end
+
+
+def head_of(intake: Intake) -> str:
+    """Return the beginning of a page, or nothing of a text that is none."""
+    if intake.kind != "text":
+        return ""
+    text = intake.source.head.decode("utf-8", "replace")
+    return text if re.match(r"\s*\ufeff?<(?:!doctype|html|head|body|div)", text, re.I) else ""
+
+
+# Google Takeout
+
+
+def is_activity_page(intake: Intake) -> bool:
+    """Return whether a page is Takeout's activity of Gemini."""
+    head = head_of(intake)
+    return "outer-cell" in head and re.search(r"Gemini|Bard", head) is not None
+
+
+def activity_cells(intake: Intake) -> Iterator[tuple[str, Object]]:
+    """Yield the entries of Takeout's activity, as its JSON has them, with their places."""
+    for number, cell in enumerate(blocks(intake, "outer-cell"), 1):
+        where = f"{intake.name}, entry {number}"
+        product = cell.find("header-cell")
+        content = cell.find("content-cell")
+        if content is None:
+            continue
+        children = content.children
+        dates = [
+            i
+            for i, child in enumerate(children)
+            if isinstance(child, str) and ":" in child and written_time(child, intake.options.local)
+        ]
+        first_block = next(
+            (i for i, c in enumerate(children) if isinstance(c, Node) and c.tag in BLOCKS - {"br"}),
+            len(children),
+        )
+        date = next((i for i in reversed(dates) if i < first_block), dates[0] if dates else None)
+        split = first_block if date is None else date
+        title = Node("div", {}, children[:split]).text()
+        answer = Node("div", {}, children[split + (date is not None) :]).text()
+        links = (node.attributes.get("href", "") for node in cell.all())
+        yield (
+            where,
+            {
+                "header": product.text() if product else "Gemini",
+                "title": title,
+                "time": cast("str", children[date]).strip() if date is not None else None,
+                "titleUrl": next((link for link in links if "gemini.google.com/app/" in link), ""),
+                "safeHtmlItem": [{"html": html.escape(answer).replace("\n", "<br>")}]
+                if answer
+                else [],
+            },
+        )
+
+
+# Telegram
+
+
+def is_telegram_page(intake: Intake) -> bool:
+    """Return whether a page is a chat that Telegram exported."""
+    head = head_of(intake)
+    return 'class="message ' in head and ("from_name" in head or "page_header" in head)
+
+
+def telegram_blocks(intake: Intake) -> Iterator[tuple[str, Object]]:
+    """Yield the messages of a chat that Telegram exported as HTML, as its JSON has them.
+
+    The first object has the chat's ``name``.
+    """
+    sender = ""
+    for block in blocks(intake, "message", "page_header"):
+        if "page_header" in block.classes:
+            yield intake.name, {"name": block.text()}
+            continue
+        id = block.attributes.get("id", "").removeprefix("message")
+        where = f"{intake.name}, message {id}"
+        if "service" in block.classes:
+            yield where, {"type": "service"} if not id.startswith("-") else {}
+            continue
+        body = block.find("body") or block
+        name = next((n for n in body if "from_name" in n.classes), None)
+        sender = name.text(("details", "date")) if name else sender
+        inner = next((n for n in body if {"forwarded", "body"} <= set(n.classes)), None)
+        said = inner or body
+        text = next((n for n in said if "text" in n.classes), None)
+        date = block.find("date")
+        message: Object = {
+            "type": "message",
+            "id": id,
+            "from": sender,
+            "date": date.attributes.get("title") or date.text() if date else None,
+            "text": text.text() if text else "",
+        }
+        if inner:
+            author = next((n for n in inner if "from_name" in n.classes), None)
+            message["forwarded_from"] = author.text(("details", "date")) if author else ""
+        shared = [_media(n) for n in said if "media_wrap" in n.classes]
+        message["shared"] = [each for each in shared if each]
+        yield where, message
+
+
+_TELEGRAM_MEDIA = (
+    ("photo", "a picture"), ("sticker", "a sticker"), ("animated", "a GIF"), ("gif", "a GIF"),
+    ("voice", "a recording"), ("audio", "a recording"), ("video", "a video"),
+    ("poll", "a poll"), ("contact", "a contact"), ("location", "a place"), ("venue", "a place"),
+    ("todo", "a to-do list"), ("game", "a game"), ("invoice", "an invoice"), ("file", "a file"),
+)  # fmt: skip
+
+
+def _media(wrap: Node) -> str:
+    names = " ".join(name for node in wrap.all() for name in node.classes)
+    what = next((words for part, words in _TELEGRAM_MEDIA if part in names), "a file")
+    found = [
+        node.text().removeprefix("- ")
+        for node in wrap.all()
+        if {"title", "description", "question", "answer", "status"} & set(node.classes)
+        and not ("status" in node.classes and what not in ("a place", "a contact", "a sticker"))
+    ]
+    links = [node.attributes.get("href", "") for node in wrap.all() if node.tag == "a"]
+    if what == "a place":
+        found += [m[1] for link in links if (m := re.search(r"q=(-?[\d.]+,-?[\d.]+)", link))]
+    if what == "a file" and found:
+        return f'the file "{found[0]}"'
+    return quoted(what, dict.fromkeys(each for each in found if each))
+
+
+# Discord's exporter
+
+
+def is_discord_page(intake: Intake) -> bool:
+    """Return whether a page is a channel by DiscordChatExporter."""
+    return "chatlog" in (head := head_of(intake)) and "preamble" in head
+
+
+def discord_blocks(intake: Intake) -> Iterator[tuple[str, Object]]:
+    """Yield the messages of a channel by DiscordChatExporter, as its JSON has them.
+
+    The first object has the channel's ``name``.
+    """
+    for group in blocks(intake, "chatlog__message-group", "preamble"):
+        if "preamble" in group.classes:
+            entries = [n.text() for n in group.all() if "preamble__entry" in n.classes]
+            yield intake.name, {"name": " #".join(each for each in entries[:2] if each)}
+            continue
+        author = group.find("chatlog__author", "chatlog__author-name")
+        stamp = group.find("chatlog__timestamp")
+        messages = [n for n in group.all() if "data-message-id" in n.attributes] or [group]
+        for message in messages:
+            id = message.attributes.get("data-message-id", "")
+            own = message.find("chatlog__author", "chatlog__author-name") or author
+            at = message.find("chatlog__timestamp", "chatlog__short-timestamp") or stamp
+            content = message.find("chatlog__content")
+            files = [
+                each
+                for each in message.all()
+                if "chatlog__attachment" in " ".join(each.classes) and each.tag == "div"
+            ]
+            names = [each.attributes.get("title") or each.text() for each in files]
+            embeds = [n.text() for n in message.all() if "chatlog__embed-content" in n.classes]
+            yield (
+                f"{intake.name}, message {id}",
+                {
+                    "id": id,
+                    "author": {"name": own.text() if own else ""},
+                    "timestamp": (at.attributes.get("title") or at.text()) if at else None,
+                    "content": content.text(("chatlog__edited-timestamp",)) if content else "",
+                    "attachments": [{"fileName": name} for name in names if name],
+                    "embeds": [{"description": text} for text in embeds if text],
+                },
+            )
+
+
+# Messenger and Instagram
+
+
+def is_messenger_page(intake: Intake) -> bool:
+    """Return whether a page is a chat of Messenger or Instagram."""
+    return "uiBoxWhite" in (head := head_of(intake)) and "noborder" in head
+
+
+def messenger_talk(intake: Intake) -> Object:
+    """Return a chat that Messenger or Instagram exported as HTML, as their JSON has it."""
+    title, messages = "", list[object]()
+    for block in blocks(intake, "noborder", tags=("title",)):
+        if block.tag == "title":
+            title = block.text()
+            continue
+        parts = [child for child in block if child.text() or child.find("img")]
+        times = [
+            i for i, part in enumerate(parts)
+            if len(text := part.text()) < 80 and written_time(text, intake.options.local)
+        ]  # fmt: skip
+        if len(parts) < 2 or not times:
+            continue
+        name = parts[0].text() if times[-1] > 0 and len(parts) > 2 else ""
+        said = [part for i, part in enumerate(parts) if i != times[-1] and not (i == 0 and name)]
+        pictures = [n for part in said for n in part.all() if n.tag == "img"]
+        messages.append(
+            {
+                "sender_name": name,
+                "timestamp": parts[times[-1]].text(),
+                "content": "\n".join(part.text() for part in said),
+                "photos": [{"uri": n.attributes.get("src", "")} for n in pictures],
+            }
+        )
+    return {"title": title, "messages": messages}
+
+
+# ChatGPT
+
+
+def is_chatgpt_page(intake: Intake) -> bool:
+    """Return whether a page is ``chat.html`` of ChatGPT's export."""
+    return re.search(r"jsonData\s*=\s*\[", head_of(intake)) is not None
+
+
+def chatgpt_conversations(intake: Intake) -> Iterator[tuple[str, Object]]:
+    """Yield the conversations in ``chat.html`` of ChatGPT's export, which are JSON in a script."""
+    text = intake.source.text()
+    found = re.search(r"jsonData\s*=\s*(?=\[)", text)
+    if found is None:
+        return
+    value, _ = json.JSONDecoder().raw_decode(text, found.end())
+    for number, each in enumerate(cast("list[object]", value)):
+        if is_object(each):
+            yield f"{intake.name}, [{number}]", each

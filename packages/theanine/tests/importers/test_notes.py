@@ -1,0 +1,112 @@
+"""Notes: how they are dated, and what of a vault is none."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from support.chat_exports import save_zip
+from support.history_samples import save
+from theanine.importers import read_histories
+from theanine.types import History
+
+
+def read(path: Path) -> History:
+    (history,) = read_histories(path, format="notes", zone=UTC).histories
+    return history
+
+
+def dates(history: History) -> list[str]:
+    return [f"{session.at:%FT%H:%M}" for session in history.transcripts]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "2024-05-08",
+        "2024_05_08",
+        "journals/2024_05_08",
+        "20240508",
+        "202405081356 Boats",
+        "May 8th, 2024",
+        "8. Mai 2024",
+        "08.05.2024",
+        "Mittwoch, 8. Mai 2024",
+        "2024年5月8日",
+        "Meeting 2024.05.08",
+    ],
+)
+def test_file_names_date_notes(name: str, tmp_path: Path) -> None:
+    assert dates(read(save(tmp_path / "vault", f"{name}.md", "The keel is red.\n").parent)) == [
+        "2024-05-08T12:00"
+    ]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "date: 2024-05-08",
+        'created: "[[2024-05-08]]"',
+        "date created: Wednesday, May 8th 2024, 12:00:00 pm",
+        "Datum: 8.5.2024",
+        "fecha: 8 de mayo de 2024",
+        "дата: 8 мая 2024 г.",
+        "created: 1715169600",
+        "created: 1715169600000",
+        "modified: 2025-01-01\ncreated_at: 2024/05/08 12:00",
+        "birthday: 1980-01-01\nday: 20240508",
+    ],
+)
+def test_front_matter_dates_notes(field: str, tmp_path: Path) -> None:
+    note = save(tmp_path, "a.md", f"---\n{field}\n---\nThe keel is red.\n")
+    assert dates(read(note)) == ["2024-05-08T12:00"]
+
+
+def test_a_note_without_a_date_is_dated_by_its_file_and_noted(tmp_path: Path) -> None:
+    history = read(save(tmp_path, "Version 1.2.3.md", "Ten eggs, 1/2 cup.\n"))
+    assert history.notes == {"notes dated by their files' last change": 1}
+    assert abs((history.transcripts[0].at - datetime.now(UTC)).total_seconds()) < 600
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["## {}", "# [[{}]]", "### {}: at sea", "## {} in the evening", "# {} (not 2024-06-01)"],
+)
+def test_headings_of_a_journal(heading: str, tmp_path: Path) -> None:
+    days = ["2024-05-08", "9 May 2024", "Friday, May 10th 2024", "11.05.2024"]
+    text = "\n\n".join(f"{heading.format(day)}\n\nDay {i}." for i, day in enumerate(days))
+    history = read(save(tmp_path, "journal.md", text))
+    assert [date[:10] for date in dates(history)] == [f"2024-05-{day:02}" for day in range(8, 12)]
+
+
+VAULT = {
+    "a.md": "# 2024-05-08\nThe keel is red.",
+    "code.md": "# 2024-05-09\nIn a template, write `{{date}}`.",
+    "Templates/Daily.md": "# A template",
+    "Bereich/Vorlagen/Tag.md": "Stimmung:",
+    "Moje/dnevnik.md": "Mood of the day:",
+    "Setup/Daily note.md": "Weather:",
+    "own.md": "# {{date:YYYY-MM-DD}}\nMood:",
+    "tp.md": "<% tp.date.now() %>\nMood:",
+    "Trash/b.md": "Deleted.",
+    "logseq/bak/c.md": "Old.",
+    ".trash/d.md": "Deleted.",
+    ".obsidian/plugins/x/README.md": "Install this.",
+    ".obsidian/templates.json": json.dumps({"folder": "Moje/"}),
+    ".obsidian/daily-notes.json": json.dumps({"template": "Setup/Daily note"}),
+}
+
+
+@pytest.mark.parametrize("root", ["", "vault/"])
+def test_templates_trash_and_plug_ins_are_no_notes(root: str, tmp_path: Path) -> None:
+    archive = save_zip(tmp_path / "vault.zip", {root + name: text for name, text in VAULT.items()})
+    for name, text in VAULT.items():
+        save(tmp_path / "folder", root + name, text)
+    for source in (archive, tmp_path / "folder"):
+        history = read(source)
+        said = [turn.text for session in history.transcripts for turn in session.turns]
+        assert said == [VAULT["a.md"], VAULT["code.md"]]
+        assert history.notes["templates and deleted notes left out"] == 8
