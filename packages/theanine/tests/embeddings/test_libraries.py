@@ -74,6 +74,22 @@ async def test_the_inner_product_of_unnormalized_vectors_ranks(tmp_path: Path) -
     assert embedder.name.startswith("sentence-transformers-dot:")
 
 
+async def test_the_euclidean_distance_of_unnormalized_vectors_ranks(tmp_path: Path) -> None:
+    library("sentence_transformers")
+    folder = sentence_transformer(tmp_path)
+    texts = ["a storm", "a storm at sea, and the boat", "a quiet evening", "z"]
+    embedder = open_embedder(f"sentence-transformers-euclidean:{folder}")
+    vectors, asked = await embedder.embed(texts), await questions(embedder, ["boat", "storm"])
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    model = library("sentence_transformers").SentenceTransformer(str(folder))
+    rows, queries = model.encode(texts) / 64, model.encode(["boat", "storm"]) / 64
+    squares = ((queries[:, None] - rows[None]) ** 2).sum(axis=2)
+    norms = (queries**2).sum(axis=1, keepdims=True)
+    expected = (norms - squares) / 2 / np.sqrt(norms + 1) / np.sqrt(2)
+    np.testing.assert_allclose(asked @ vectors.T, expected, atol=1e-6)
+    assert (np.argsort(-(asked @ vectors.T)) == np.argsort(squares)).all()
+
+
 async def test_two_models_differ_in_name_and_vectors(kind: str, tmp_path: Path) -> None:
     make = sentence_transformer if kind == "sentence-transformers" else onnx_embedder
     one, other = (

@@ -3,16 +3,18 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from theanine.embeddings.static import StaticEmbedder
-from theanine.linking.features import feature_names, pair_features, relation_features
+from theanine.linking.features import feature_names, pair_features
 from theanine.linking.forest import Forest
-from theanine.linking.model import LABELS, load_model
+from theanine.linking.model import load_model
 from theanine.linking.reading import may_be_linked, read_statement
-from theanine.linking.stances import STANCES
+from theanine.retrieval.languages import guess_language
 from theanine.retrieval.ranking import Ranking, Unit
+from theanine.stop_words import STOP_WORDS
 
 EMBEDDER = StaticEmbedder()
 AT = datetime(2024, 3, 1, tzinfo=UTC)
@@ -73,7 +75,7 @@ def test_turns_need_a_rare_word_in_common_and_statements_do_not() -> None:
     assert may_be_linked(statement, second)
 
 
-def test_a_floor_keeps_the_chances_above_it_and_those_of_labels_add_up() -> None:
+def test_a_floor_keeps_the_chances_above_it() -> None:
     texts = [
         ("A storm broke our mast.", "I sold the boat because of the storm and the mast."),
         ("I like tea.", "We watched a film in Faro."),
@@ -84,25 +86,6 @@ def test_a_floor_keeps_the_chances_above_it_and_those_of_labels_add_up() -> None
     floored = load_model().link_chances(rows, float(chances[0]))
     assert floored[0] == chances[0]
     assert floored[1] < chances[0]
-    labels = load_model().label_chances(relation_features(pairs, rows))
-    assert labels.shape == (2, len(LABELS))
-    np.testing.assert_allclose(labels.sum(1), 1, atol=0.01)
-    assert load_model().label_chances(relation_features([], rows[:0])).shape == (0, len(LABELS))
-
-
-def test_a_relation_has_the_products_of_the_stances_as_features() -> None:
-    older = read_statement("I plan to visit Faro.", ("Ana",))
-    newer = read_statement("We went to Faro and got lost.", ("Bo",))
-    plan, event = STANCES.index("plan"), STANCES.index("event")
-    assert older.stances[plan] == 2
-    assert newer.stances[event] == 3
-    rows = pair_features([(older, newer, None)])
-    (further,) = relation_features([(older, newer, None)], rows)[:, rows.shape[1] :]
-    products = further[: len(STANCES) ** 2].reshape(len(STANCES), len(STANCES))
-    np.testing.assert_array_equal(products, np.outer(older.stances, newer.stances))
-    same, other = further[len(STANCES) ** 2 :].reshape(2, -1)
-    assert not same.any()
-    np.testing.assert_array_equal(other, newer.stances)
 
 
 def test_a_forest_adds_the_leaves_of_all_its_trees() -> None:
@@ -119,3 +102,19 @@ def test_a_forest_adds_the_leaves_of_all_its_trees() -> None:
     assert forest(rows).tolist() == [[11], [12]]
     again = Forest.from_arrays(forest.arrays("f"), "f")
     assert again(rows).tolist() == [[11], [12]]
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("Ich fahre mit dem Fahrrad zu der Arbeit, weil es nicht regnet.", "fahrrad"),
+        ("Me toca ir a la boda de la hija del panadero, y no sé qué hacer.", "panadero"),
+        ("Je vais à la boulangerie avec ma soeur, mais elle est en retard.", "boulangerie"),
+        ("Vado al mercato con la mia amica perché non ho più il pane.", "mercato"),
+    ],
+)
+def test_function_words_of_other_languages_link_nothing(text: str, content: str) -> None:
+    spoken = read_statement(text, ("Ana",)).words
+    language = guess_language(text)
+    assert language != "en" and content in spoken
+    assert STOP_WORDS[language].isdisjoint(spoken)

@@ -13,7 +13,7 @@ import theanine
 from support.answering import memory
 from theanine.demo import HARBOUR
 from theanine.importers import read_histories
-from theanine.methods.theanine.method import deduplicate_timelines
+from theanine.methods.theanine.paper import deduplicate_timelines
 from theanine.types import Link, Timeline
 
 QUESTION = "Why did Ana leave the shipyard, and what did she do after it?"
@@ -42,7 +42,8 @@ def test_it_is_filled_whatever_is_retrieved_without_one(tmp_path: Path, method: 
 def test_timelines_within_one_tell_nothing_twice(tmp_path: Path, shuffle: bool) -> None:
     with theanine.open(
         str(tmp_path / "m.db"),
-        config={"search": "memories", "budget": None, "retrieved": 12, "shuffle": shuffle},
+        method="theanine-paper",
+        config={"retrieval": "hybrid", "link_to": "best", "retrieved": 12, "shuffle": shuffle},
     ) as agent:
         agent.user("ana").log(read_histories(HARBOUR).histories[0])
         agent.user("ana").remember()

@@ -8,16 +8,11 @@ from pathlib import Path
 from typing import Literal
 
 import theanine
-from theanine import History, TheanineConfig, Transcript, Utterance
+from theanine import History, TheaninePaperConfig, Transcript, Utterance
 from theanine.methods.theanine.link import MOST_PROBABLE
 
-TEXTS = (
-    "My harpsichord from Bruges has a broken string, number seven.",
-    "The harpsichord from Bruges got a new string, it sounds wonderful.",
-    "I played the harpsichord from Bruges at my cousin's wedding.",
-    "Another string of my harpsichord from Bruges broke on Sunday.",
-    "I'm selling the harpsichord from Bruges, its strings cost me too much.",
-)
+FEES = (290, 305, 320, 335, 350)
+TEXTS = tuple(f"The mooring fee of my boat Galeb is {fee} euros a month." for fee in FEES)
 AT = datetime(2024, 3, 1, tzinfo=UTC)
 
 
@@ -30,7 +25,7 @@ def _incoming(path: Path, link_to: Literal["best", "recent", "all"]) -> Counter[
             if (at := AT + timedelta(days=7 * n))
         ],
     )
-    config = TheanineConfig(link_to=link_to)
+    config = TheaninePaperConfig(link_to=link_to, retrieval="hybrid")
     with theanine.open(str(path / f"{link_to}.db"), config=config) as client:
         ana = client.user("ana")
         ana.log(history)

@@ -226,8 +226,12 @@ def test_each_part_of_a_record_can_be_left_out(
 def test_one_call_for_each_record_shows_the_session_so_far(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server, recording="turn") as agent:
         learn(agent, session(*TALK))
-        assert asked(server) == ["decide", "record", "record"]
-        first, second = sorted((prompt(body) for body in server.requests[1:]), key=len)
+        assert asked(server) == [*["decide"] * 4, "record", "record"]
+        decisions = sorted((prompt(body) for body in server.requests[:4]), key=len)
+        for text, number in zip(decisions, (1, 3, 5, 7), strict=True):
+            assert f"<<<asked\n{number}\n>>>" in text
+            assert f"[{number}] " in text and f"[{number + 1}] " not in text
+        first, second = sorted((prompt(body) for body in server.requests[4:]), key=len)
         assert "<<<asked\n3\n>>>" in first
         assert "every letter" not in first
         assert "<<<asked\n5\n>>>" in second

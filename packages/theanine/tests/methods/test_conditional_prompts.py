@@ -10,7 +10,9 @@ import pytest
 
 from support.answering import Answering, memory, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
+from theanine.errors import SettingsError
 from theanine.llm.prompt import PromptTemplate
+from theanine.llm.prompt_folder import PromptFolder
 from theanine.methods.conditional.config import ConditionalConfig
 from theanine.methods.conditional.decide import DECIDE, decide
 from theanine.methods.conditional.record import RECORD, record
@@ -22,6 +24,7 @@ from theanine.methods.conditional.reflect import (
 )
 from theanine.methods.conditional.reply import REPLY, model_reply_and_decide
 from theanine.methods.conditional.summary import SUMMARIZE_SESSION, summarize_session
+from theanine.text.formatting import estimate_tokens
 from theanine.types import Memory, Part, Recollection, Turn
 
 pytestmark = pytest.mark.anyio
@@ -47,6 +50,35 @@ ANSWERS: dict[str, Any] = {
     SUMMARIZE_SESSION.name: "s",
 }
 FOUND = memory(1, "Context: On titles. Knowledge (Ana): Ana wants all letters as capitals.")
+
+
+async def test_replies_in_the_published_form_may_copy_what_is_shown() -> None:
+    folder = PromptFolder({"conditional-record.v1": "$turns", "conditional-reflect.v2": "$found"})
+    now = [turn(1, "I keep gulls and terns on the roof. " * 200), turn(2, "Ring them.")]
+    [recorded] = ANSWERS[RECORD.name]["records"]
+    caller = Answering([{"records": [{**recorded, "turn": 2}]}], folder)
+    with pytest.raises(SettingsError, match="set recording=turn"):
+        await record(now[-1:], now, caller, ConditionalConfig())
+    assert not caller.asked
+    await record(now[-1:], now, caller, ConditionalConfig.paper())
+    found = memory(1, "I keep gulls and terns on the roof. " * 200)
+
+    async def search(_: str) -> SearchResults:
+        return [(found, 1.0)]
+
+    reflecting = Answering([ANSWERS[REFLECT_SENTENCES.name]], folder)
+    await search_and_reflect(
+        search,
+        "gulls",
+        now,
+        reflecting,
+        rounds=1,
+        copies="sentences",
+        source_sessions=lambda memories: {1},
+    )
+    for asked in (*caller.asked, *reflecting.asked):
+        assert asked.bounds
+        assert asked.bounds.tokens > estimate_tokens(asked.prompt)
 
 
 async def _prompt(step: PromptTemplate[Any], now: Sequence[Turn], found: Memory) -> str:

@@ -84,7 +84,8 @@ class Model:
         entries: list[dict[str, Any]] = []
         if before:
             label, text = before[-1]
-            own = text.partition(") ")[2].removesuffix(" (still)")
+            day, _, dated = text.partition(") ")
+            own = (dated if day.startswith("(") else text).removesuffix(" (still)")
             entries.append({"text": f"{own} (still)", "kept": [label]})
         first = next(line for line in blocks["turns"].splitlines() if line.startswith("[1]"))
         entries.append({"text": first.partition(": ")[2], "turns": [1]})
@@ -430,3 +431,57 @@ def test_the_estimate_is_one_call_a_session() -> None:
     long = method.estimate([turn(n, "wind and weather " * 300) for n in range(1, 31)])
     assert long.calls > 1
     assert long.output_tokens == long.calls * few.output_tokens
+
+
+REWORDED = {"text": "The crimson vessel is still hers.", "turns": [1], "kept": [1]}
+
+
+@pytest.mark.parametrize(
+    ("repaired", "expected"),
+    [
+        ({"sentences": [REWORDED], "outdated": [1]}, [REWORDED["text"]]),
+        (
+            {"sentences": [REWORDED | {"text": "Her red boat Tern, kept in Faro, is hers still."}]},
+            ["Her red boat Tern, kept in Faro, is hers still."],
+        ),
+        (
+            {"sentences": [REWORDED | {"kept": []}]},
+            ["I keep a red boat called Tern in Faro.", REWORDED["text"]],
+        ),
+    ],
+)
+def test_a_sentence_kept_in_other_words_is_not_current_beside_them(
+    tmp_path: Path, repaired: object, expected: list[str]
+) -> None:
+    first = {"sentences": [{"text": SAID["a"][0], "turns": [1]}]}
+    replies = [json.dumps(each) for each in (first, {"sentences": [REWORDED]}, repaired)]
+    with ScriptedServer(replies) as server, _scripted(tmp_path, server) as agent:
+        learn(agent, talk("a"), talk("b"))
+        assert texts(agent) == expected
+        assert "S1: named in" in str(server.requests[-1])
+
+
+def test_a_model_selects_sentences_for_a_reply(tmp_path: Path) -> None:
+    config = {"selected": 1, "temperature": 0.75}
+    with ScriptedServer() as server, _scripted(tmp_path, server, **config) as agent:
+        learn(agent, *(talk(key) for key in "abc"))
+        recalled = agent.user("ana").recall("Does your brother Bo still paint houses?")
+        assert "Bo paints houses" in recalled.text
+        assert len(recalled.parts) == 1
+        assert "Task: select-sentences" in str(server.requests[-1])
+        server.script({"select-sentences": '{"sentences": [999]}'})
+        recalled = agent.user("ana").recall("What about the red boat?")
+        assert (len(recalled.parts), len(recalled.notes)) == (1, 1)
+    with theanine.open(str(tmp_path / "m.db"), method=METHOD, config={"selected": 2}) as agent:
+        assert len(agent.user("ana").recall("boat").parts) == 2
+
+
+def test_the_prompt_of_a_selection_is_fenced(tmp_path: Path) -> None:
+    with ScriptedServer() as server, _scripted(tmp_path, server, selected=2) as agent:
+        learn(agent, talk("a"))
+        agent.user("ana").recall("What of the boat?")
+        calm = prompt_of(server.requests[-1])
+        agent.user("ana").recall(ATTACK)
+        attacked = prompt_of(server.requests[-1])
+    assert calm.startswith("Task: select-sentences\n")
+    check_fences(calm, attacked)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.answering import Answering, memory, turn
-from theanine.methods.theanine.config import TheanineConfig
+from theanine.methods.theanine.config import TheaninePaperConfig
 from theanine.methods.theanine.refine import (
     CONNECTIVES,
     MAX_LOCAL_STATEMENTS,
@@ -83,7 +83,7 @@ async def test_the_whole_timeline_is_refined_if_configured() -> None:
     path = _timeline([SHIPS, again, TRAIN], Relation.SAME_TOPIC, None)
     caller = Answering(["fine", "fine"])
     await refine(path, DIALOGUE, caller)
-    await refine(path, DIALOGUE, caller, whole=TheanineConfig.paper().whole)
+    await refine(path, DIALOGUE, caller, whole=TheaninePaperConfig().whole)
     short, whole = (call.prompt for call in caller.asked)
     assert "Ana loves ships." not in short
     assert "\n—SameTopic→ (15 May 2023) Ana loves ships.\n—Then→ " in whole

@@ -185,18 +185,13 @@ async def test_imported_memories_need_no_turns_and_show_no_invented_date(
 
 LOCAL = [
     (Relation.CHANGED, "I drink coffee every morning.", "I no longer drink coffee, only tea."),
-    (Relation.CHANGED, "I eat fish and meat.", "I don't eat fish or meat at home."),
-    (Relation.CAUSE, "A storm broke our mast.", "I sold it because of the storm and the mast."),
-    (Relation.REASON, "I left the choir.", "I left the choir because my knee hurts."),
     (Relation.CHANGED, "The wedding is in May.", "We moved the wedding from May to June."),
     (
-        Relation.HINDERED_BY,
-        "I'm training for the marathon.",
-        "I can't train for the marathon this month, my knee is injured.",
+        Relation.SAME_TOPIC,
+        "My sister Lucija is getting married on 14 September on the island of Cres.",
+        "Lucija's wedding on Cres was beautiful, and my speech made her laugh and then cry.",
     ),
-    (Relation.REACT, "The storm broke our mast.", "I'm terrified since that storm and the mast."),
-    (Relation.WANT, "Our mast broke in the storm.", "I hope for a new mast before a storm."),
-    (Relation.SAME_TOPIC, "My sister bakes bread.", "My sister bakes bread with olives."),
+    (None, "The storm broke our mast.", "I'm terrified of the sea since I was a child."),
     (None, "I met the baker in Porto.", "We watched a film in Faro."),
 ]
 
@@ -236,11 +231,11 @@ def test_a_part_of_an_earlier_statement_changes_nothing() -> None:
     older = memory(5, "Ana said: “I met Carla in Porto, who no longer sells boats. I was sad.”")
     newer = _new("Ana said: “I met Carla in Porto, who no longer sells boats.”")
     (judgement,) = local_relate([Pair(older, 0, newer, 0.9)])
-    assert judgement.relation is Relation.SAME_TOPIC
+    assert judgement.relation in (Relation.SAME_TOPIC, None)
 
 
 def test_a_moved_appointment_is_a_change() -> None:
     older = memory(5, "Ana said: “I have an appointment with Dr. Weber on 12 May.”")
     newer = _new("Ana said: “The appointment with Dr. Weber was moved from 12 May to 3 June.”")
-    (judgement,) = local_relate([Pair(older, 0, newer, 0.8)], short=True)
+    (judgement,) = local_relate([Pair(older, 0, newer, 0.8)])
     assert judgement.relation is Relation.CHANGED

@@ -65,7 +65,7 @@ def test_min_relevance_is_refused_without_an_estimate(tmp_path: Path, method: st
 
 
 def test_recall_from_timelines_alone_has_no_relevance(tmp_path: Path) -> None:
-    with theanine.open(str(tmp_path / "m.db"), config={"search": "memories"}) as client:
+    with theanine.open(str(tmp_path / "m.db"), method="theanine-paper") as client:
         client.user("ana").log(history(1))
         with pytest.raises(SettingsError, match="min_relevance"):
             client.user("ana").recall(QUESTION, min_relevance=0.1)

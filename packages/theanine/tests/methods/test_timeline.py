@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theanine.graph import Graph
-from theanine.methods.theanine.sample_timelines import Paths, longest_paths, sample_timelines
+from theanine.methods.theanine.sample_timelines import Paths, sample_timelines
 from theanine.types import Link, Relation
 
 
@@ -102,15 +102,3 @@ def test_more_paths_than_could_be_listed() -> None:
     assert path[-1] == 4999
     assert 2500 in path
     assert set(itertools.pairwise(path)) <= set(edges)
-
-
-@given(graphs())
-def test_the_longest_paths_have_each_linked_memory_and_end_at_the_newest(
-    case: tuple[list[tuple[int, int]], int],
-) -> None:
-    edges, _ = case
-    graph = graph_of(edges)
-    paths = longest_paths(graph, order, sorted({n for edge in edges for n in edge}))
-    assert {node for path in paths for node in path} == {n for edge in edges for n in edge}
-    assert {path[-1] for path in paths} == {b for _, b in edges} - {a for a, _ in edges}
-    assert all(pair in graph.links for path in paths for pair in itertools.pairwise(path))

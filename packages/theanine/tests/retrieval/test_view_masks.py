@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from sys import maxsize
 
 import numpy as np
 import pytest
@@ -74,7 +73,7 @@ async def test_masks_follow_the_store(store: Store) -> None:
     assert (anew.kind_mask("c") == view.kind_mask("c")).all()
 
 
-@pytest.mark.parametrize("how", ["hybrid", "dense", "lexical"])
+@pytest.mark.parametrize("how", ["hybrid", "dense", "lexical", "okapi"])
 async def test_search_finds_only_among_the_masked(store: Store, how: RetrievalMode) -> None:
     await take(store, 1, "a b a", marks=())
     view = await ScopeCache(store, METHOD, "e").get(ANA)
@@ -148,11 +147,11 @@ async def test_reminders_are_of_any_method(store: Store) -> None:
     assert await other.recalled_texts(said) == {1: WORDS[0], 3: WORDS[2]}
 
 
-async def test_a_method_under_another_name_gets_no_index(store: Store) -> None:
-    views = ScopeCache(store, METHOD, "e", RankingConfig(exact_upto=1, dense=0.5))
+async def test_the_memories_of_another_method_are_ranked_by_the_same_weights(store: Store) -> None:
+    views = ScopeCache(store, METHOD, "e", RankingConfig(dense=0.5))
     await take(store, 1, "a b a")
-    ranking = (await views.with_method(METHOD).get(ANA)).ranking_config
-    assert ranking == RankingConfig(exact_upto=maxsize, dense=0.5)
+    view = await views.with_method("other").get(ANA)
+    assert (len(view), view.ranking_config) == (0, RankingConfig(dense=0.5))
 
 
 async def test_grounds_are_the_turns_behind_what_it_was_made_of(store: Store) -> None:

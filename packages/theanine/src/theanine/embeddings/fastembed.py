@@ -20,6 +20,7 @@ from theanine.embeddings.on_device import (
     OnDeviceEmbedder,
     OnDeviceReranker,
     hub_errors,
+    onnx_errors,
     require_package,
 )
 from theanine.embeddings.on_disk import Source, resolve_source
@@ -179,6 +180,4 @@ def _read(file: Path) -> Any:
 
 
 def _library_errors() -> tuple[type[Exception], ...]:
-    state = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
-    types = [value for value in vars(state).values() if isinstance(value, type)]
-    return (*(kind for kind in types if issubclass(kind, Exception)), *hub_errors())
+    return (*onnx_errors(), *hub_errors())

@@ -144,6 +144,13 @@ def require_package(package: str, extra: str, purpose: str) -> None:
         raise MissingExtra(extra, purpose)
 
 
+def onnx_errors() -> tuple[type[Exception], ...]:
+    """Return the errors of onnxruntime."""
+    state = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
+    types = [value for value in vars(state).values() if isinstance(value, type)]
+    return tuple(kind for kind in types if issubclass(kind, Exception))
+
+
 def hub_errors() -> tuple[type[Exception], ...]:
     """Return the errors of the hub's client that are no OSError: those of its HTTP library."""
     http = getattr(import_module("huggingface_hub.utils"), "httpx", None)

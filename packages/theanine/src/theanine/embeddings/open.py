@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from theanine.embeddings import encoder
 from theanine.embeddings.base import Embedder, Reranker
 from theanine.embeddings.hashing import HashEmbedder, OverlapReranker
+from theanine.embeddings.static import StaticEmbedder
 from theanine.errors import SettingsError
 from theanine.types import LOCAL_MODEL
 
 if TYPE_CHECKING:
     from theanine.llm.limits import Limits
 
+_BUNDLED: dict[str, tuple[str, Callable[[], Embedder]]] = {
+    "encoder": (encoder.NAME, encoder.EncoderEmbedder),
+    "wordllama": (StaticEmbedder.name, StaticEmbedder),
+}
 RERANKERS = "cross-encoder:NAME (sentence-transformers) or fastembed:NAME, with a folder or a name"
+
+
+def best_local() -> str:
+    """Return the name of what ``local`` stands for: ``encoder`` where onnxruntime is installed."""
+    return "encoder" if encoder.has_runtime() else "wordllama"
+
+
+def open_stored(stored: str) -> Embedder | None:
+    """Open the embedder that made a store's vectors, if ``local`` stands for it somewhere.
+
+    Raises SettingsError if it does not run here.
+    """
+    is_bundled = any(stored == full_name for full_name, _ in _BUNDLED.values())
+    return open_embedder(stored) if is_bundled else None
 
 
 def open_embedder(
@@ -21,10 +42,12 @@ def open_embedder(
     """Open an embedder.
 
     Args:
-        name: ``local`` or ``wordllama:l2_supercat_256`` for the built-in one;
+        name: ``encoder`` for the fitted encoder, ``wordllama`` for the bundled word vectors,
+            ``local`` for the first of the two that runs here;
             ``sentence-transformers:`` or ``fastembed:`` with a folder or a model's name on the
             Hugging Face hub, to run in this process; ``sentence-transformers-dot:`` likewise, for
-            models that compare by the inner product; ``hash:`` with a dimension, for tests; else
+            models that compare by the inner product, and ``sentence-transformers-euclidean:`` by
+            the Euclidean distance; ``hash:`` with a dimension, for tests; else
             ``provider:model``.
         base_url: address of an OpenAI-compatible server.
         limits: retries and concurrency for a provider's model.
@@ -33,13 +56,14 @@ def open_embedder(
         SettingsError: the name is invalid.
         MissingExtra: the library it needs is not installed.
     """
-    if name == LOCAL_MODEL or name.startswith("wordllama:"):
-        from theanine.embeddings.static import StaticEmbedder
-
-        if name not in (LOCAL_MODEL, StaticEmbedder.name):
-            raise SettingsError(f"the only built-in embedder is {StaticEmbedder.name}, not {name}")
-        return StaticEmbedder()
     kind, _, model = name.partition(":")
+    if name == LOCAL_MODEL:
+        kind = name = best_local()
+    if kind in _BUNDLED:
+        full_name, make = _BUNDLED[kind]
+        if name not in (kind, full_name):
+            raise SettingsError(f"this version of theanine has {full_name}, not {name}")
+        return make()
     if name.startswith("hash:"):
         if not model.isdecimal() or not 0 < int(model) <= 65_536:
             raise SettingsError(f"{name}: give a dimension after the colon, such as hash:64")
@@ -52,6 +76,10 @@ def open_embedder(
         from theanine.embeddings.sentence_transformers import DotProductEmbedder
 
         return DotProductEmbedder(model)
+    if kind == "sentence-transformers-euclidean":
+        from theanine.embeddings.sentence_transformers import EuclideanEmbedder
+
+        return EuclideanEmbedder(model)
     if kind == "fastembed":
         from theanine.embeddings.fastembed import FastembedEmbedder
 

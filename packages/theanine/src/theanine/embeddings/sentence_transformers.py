@@ -26,6 +26,7 @@ from theanine.embeddings.on_disk import Source, resolve_source
 EXTRA = "sentence-transformers"
 EMBEDDER, RERANKER = "sentence-transformers", "cross-encoder"
 DOT_PRODUCT = "sentence-transformers-dot"
+EUCLIDEAN = "sentence-transformers-euclidean"
 _PACKAGE = "sentence_transformers"
 _TEXT_BATCH = 64
 _MAX_NORM = np.float32(64)
@@ -70,12 +71,37 @@ class DotProductEmbedder(SentenceTransformersEmbedder):
         rows = np.asarray(super().vectors(model, texts, queries=queries), np.float32) / _MAX_NORM
         if queries:
             return np.pad(rows, ((0, 0), (0, 1)))
-        rest = 1 - np.vecdot(rows, rows)
-        if (rest < 0).any():
-            raise ValueError(
-                f"a vector's norm is above {_MAX_NORM:g}: use {EMBEDDER}:, which takes the cosine"
-            )
-        return np.column_stack([rows, np.sqrt(rest)])
+        squares = np.vecdot(rows, rows)
+        _check_norms(squares)
+        return np.column_stack([rows, np.sqrt(1 - squares)])
+
+
+class EuclideanEmbedder(SentenceTransformersEmbedder):
+    """A ``SentenceTransformer`` whose texts are compared by the Euclidean distance, not the cosine.
+
+    So FAISS compares vectors, unless told otherwise, as in SeCom's program. Two more coordinates
+    keep the squared norm of a text in a vector of unit norm: its cosine with a query falls as the
+    distance grows. Vectors of a norm above 64 are refused with ModelRejected.
+    """
+
+    kind = EUCLIDEAN
+
+    def vectors(self, model: Any, texts: Sequence[str], *, queries: bool) -> NDArray[Any]:
+        rows = np.asarray(super().vectors(model, texts, queries=queries), np.float32) / _MAX_NORM
+        squares = np.vecdot(rows, rows)
+        _check_norms(squares)
+        if queries:  # q·x - |x|²/2 falls as |q - x|² grows
+            return np.column_stack([rows, np.full(len(rows), -1), np.zeros(len(rows))])
+        halves = squares / 2
+        rest = np.sqrt(2 - squares - halves**2)  # all texts have the norm √2
+        return np.column_stack([rows, halves, rest])
+
+
+def _check_norms(squares: NDArray[np.float32]) -> None:
+    if (squares > 1).any():
+        raise ValueError(
+            f"a vector's norm is above {_MAX_NORM:g}: use {EMBEDDER}:, which takes the cosine"
+        )
 
 
 class CrossEncoderReranker(OnDeviceReranker[Any]):

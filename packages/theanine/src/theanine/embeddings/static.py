@@ -64,6 +64,12 @@ class StaticEmbedder:
         return np.concatenate([normalize_rows(_sum_vectors(block)) for block in blocks])
 
 
+@cache
+def bundled_embedder() -> StaticEmbedder:
+    """Return the one that is shared by what uses word vectors whatever the embedder of a store."""
+    return StaticEmbedder()
+
+
 def word_vectors(words: Sequence[str]) -> tuple[Vectors, NDArray[np.float32]]:
     """Return the vectors of single words, ``(n, 256)``, unit norm or all zeros, and their weights.
 

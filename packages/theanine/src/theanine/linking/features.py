@@ -1,7 +1,6 @@
 """The features by which the local linker judges a pair of memories; :func:`_columns` lists them.
 
-All are computed from two readings (:mod:`theanine.linking.reading`), for many pairs at once. The
-relation of a linked pair has further ones (:func:`relation_features`).
+All are computed from two readings (:mod:`theanine.linking.reading`), for many pairs at once.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from theanine.linking.reading import (
     embed_words,
     load_background,
 )
-from theanine.linking.stances import STANCES
 
 ReadPair = tuple[Reading, Reading, float | None]
 """An older and a newer reading, and the days between the two; None if unknown."""
@@ -56,20 +54,6 @@ def pair_features(pairs: Sequence[ReadPair]) -> Features:
         for number, column in enumerate(_columns(pairs[block]).values()):
             rows[block, number] = column
     return rows
-
-
-def relation_features(pairs: Sequence[ReadPair], rows: Features) -> Features:
-    """Return the features of pairs, given as ``rows``, with those of their stances.
-
-    These are the products of the older and the newer one's counts, and the newer one's counts
-    where the same person speaks or is spoken of, and where another one does.
-    """
-    shape = (len(pairs), len(STANCES))
-    older = np.array([older.stances for older, _, _ in pairs], np.float32).reshape(shape)
-    newer = np.array([newer.stances for _, newer, _ in pairs], np.float32).reshape(shape)
-    same = rows[:, [feature_names().index("same person")]]
-    products = (older[:, :, None] * newer[:, None, :]).reshape(len(pairs), len(STANCES) ** 2)
-    return np.hstack([rows, products, same * newer, (1 - same) * newer])
 
 
 def _columns(pairs: Sequence[ReadPair]) -> dict[str, Column]:

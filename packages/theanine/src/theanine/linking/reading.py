@@ -19,10 +19,11 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.embeddings.static import DIMENSION, StaticEmbedder
-from theanine.linking.stances import count_stances
+from theanine.embeddings.static import DIMENSION, bundled_embedder
 from theanine.retrieval.growing_array import GrowingArray
+from theanine.retrieval.languages import Language, guess_language
 from theanine.sentences import sentence_spans
+from theanine.stop_words import STOP_WORDS
 from theanine.text import cues
 from theanine.text.attribution import without_attribution
 from theanine.text.words import FUNCTION_WORDS, stem, words
@@ -125,6 +126,7 @@ class Reading:
         self._omitted = _words_of(speakers)
         self._cased = raw if speakers else _ROLE.sub(" ", _LETTERED.sub(" ", raw))
         self.text = cues.normal(self._cased)
+        self._function_words = FUNCTION_WORDS | _foreign_function_words(guess_language(self._cased))
         spoken = words(self.text)
         first: dict[str, str] = {}
         for word in spoken:
@@ -141,7 +143,7 @@ class Reading:
         self.bigrams = _number_bigrams(spoken)
 
     def _is_content(self, word: str) -> bool:
-        return len(word) > 1 and word not in FUNCTION_WORDS and word not in self._omitted
+        return len(word) > 1 and word not in self._function_words | self._omitted
 
     @cached_property
     def _cues(self) -> tuple[int, NDArray[np.int32]]:
@@ -165,19 +167,6 @@ class Reading:
         """For each stem, the bits of the cues in the sentences that have it."""
         return self._cues[1]
 
-    def related_cues(self, other: Reading) -> int:
-        """Return the bits of the sentences that share content words with another statement."""
-        total = 0
-        for term, bits in zip(self.idf, self.term_cues.tolist(), strict=True):
-            if term in other.idf:
-                total |= bits
-        return total
-
-    @cached_property
-    def stances(self) -> Features:
-        """Counts of the words of each stance, ``(stances,)``."""
-        return count_stances(self.text)
-
     @cached_property
     def vectors(self) -> Features:
         """Vector of the text, and mean of its content words' vectors by weight: ``(2, d)``.
@@ -193,7 +182,7 @@ class Reading:
         new = [reading for reading in readings if "vectors" not in reading.__dict__]
         if not new:
             return
-        means = _embedder().vectors([reading.text for reading in new])
+        means = bundled_embedder().vectors([reading.text for reading in new])
         word_vectors, rows = embed_words([word for reading in new for word in reading.words])
         ends = np.cumsum([len(reading.words) for reading in new])
         for reading, mean, own in zip(new, means, np.split(rows, ends[:-1]), strict=True):
@@ -239,6 +228,11 @@ def _people(plain: str, speakers: tuple[str, ...]) -> tuple[frozenset[str], froz
     return letters or frozenset([match[1].rstrip("s")]), mentioned, True
 
 
+def _foreign_function_words(language: Language) -> frozenset[str]:
+    """Return the function words of a language; none of English, for which the trees are fitted."""
+    return frozenset() if language == "en" else STOP_WORDS[language]
+
+
 @lru_cache
 def _lower(speakers: tuple[str, ...]) -> frozenset[str]:
     return frozenset(speaker.lower() for speaker in speakers)
@@ -266,11 +260,6 @@ def _bits(sentence: str) -> int:
     return bits
 
 
-@cache
-def _embedder() -> StaticEmbedder:
-    return StaticEmbedder()
-
-
 _word_rows: dict[str, int] = {}
 _NO_WORDS = np.zeros((0, DIMENSION), np.float32)
 _word_vectors: GrowingArray[np.float32] = GrowingArray(np.float32, _NO_WORDS)
@@ -286,6 +275,6 @@ def embed_words(spoken: Sequence[str]) -> tuple[Features, NDArray[np.int64]]:
             _word_vectors.restore(_NO_WORDS)
             missing = list(dict.fromkeys(spoken))
         _word_rows.update(zip(missing, count(len(_word_rows)), strict=False))
-        _word_vectors.extend(_embedder().vectors(missing))
+        _word_vectors.extend(bundled_embedder().vectors(missing))
         rows = np.array([_word_rows[word] for word in spoken], np.int64)
         return _word_vectors.values, rows

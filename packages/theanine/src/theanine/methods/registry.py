@@ -12,7 +12,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter, ValidationError
 
 from theanine.errors import SettingsError
-from theanine.methods.base import Method
+from theanine.methods.base import Method, stored_id
 from theanine.suggestion import suggest
 
 GROUP = "theanine.methods"
@@ -27,6 +27,7 @@ METHODS: Mapping[str, str] = {
     "utterance": "theanine.methods.units.method:Utterances",
     "exchange": "theanine.methods.units.method:Exchanges",
     "session": "theanine.methods.units.method:Sessions",
+    "theanine-paper": "theanine.methods.theanine.paper:TheaninePaper",
     "secom": "theanine.methods.secom.method:Secom",
     "memory-update": "theanine.methods.memory_update.method:MemoryUpdate",
     "memorybank": "theanine.methods.memorybank.method:MemoryBank",
@@ -92,6 +93,26 @@ def method_class(name: str) -> Any:
     )
 
 
+def current_method(name: str, config: Any, *, warn: bool = True) -> tuple[str, Any]:
+    """Return the id of the method that an id and settings mean now, and its settings.
+
+    The id may be a former one, and the settings those that another method has now; both give a
+    FutureWarning, but for ``warn=False``, which is for what is read from old data. Raises
+    SettingsError for an unknown method and for settings that exclude each other.
+    """
+    name = canonical_method(name, warn=warn)
+    redirect = getattr(method_class(name), "redirect", None)
+    return redirect(config, warn=warn) if redirect else (name, config)
+
+
+def stored_method(name: str) -> str:
+    """Return the id under which the memories of a method are stored, given its own id.
+
+    A method that isn't installed has its own.
+    """
+    return stored_id(method_class(name)) if name in names() else name
+
+
 def _checked(kind: Any, point: EntryPoint) -> Any:
     if missing := [part for part in PARTS if not hasattr(kind, part)]:
         raise SettingsError(
@@ -113,6 +134,7 @@ def open_method(name: str, config: object = None) -> Method:
     paper's settings, and one of the config's ``paper_versions``, such as ``{"paper": "2024"}``,
     from that version's. Raises SettingsError for an unknown method, setting or value.
     """
+    name, config = current_method(name, config)
     kind = method_class(name)
     if config is None or isinstance(config, kind.Config):
         return cast("Method", kind(config))
@@ -129,6 +151,7 @@ def all_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises SettingsError for an unknown method, setting or value.
     """
+    name, settings = current_method(name, settings)
     return asdict(_parse(name, method_class(name).Config, settings))
 
 

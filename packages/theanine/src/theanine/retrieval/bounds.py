@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.clock import micros
+from theanine.embeddings.base import Embedder
 from theanine.filters import NO_FILTER, Filter
 from theanine.graph import Graph
 from theanine.retrieval.candidates import CandidateIndex
+from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.query import Query
 from theanine.retrieval.scope_index import Mask, RetrievalMode, ScopeIndex
 from theanine.store.values import NOTHING_HIDDEN, Hidden
@@ -155,11 +156,8 @@ class _BoundedIndex(ScopeIndex):
         position = self.position(memory)
         return position < len(self._mask) and bool(self._mask[position])
 
-    def memories_of_turns(self, turns: Sequence[int]) -> Mapping[int, Sequence[int]]:
-        return {
-            turn: list(filter(self.includes, memories))
-            for turn, memories in super().memories_of_turns(turns).items()
-        }
+    async def log(self, embedder: Embedder, *, wait: bool = True) -> LogIndex:
+        return (await super().log(embedder, wait=wait)).within(self.includes)
 
     @property
     def live(self) -> Mask:

@@ -6,8 +6,10 @@ remembered. Memories that quote the log are not candidates of their own: their s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,11 +17,19 @@ from numpy.typing import NDArray
 
 from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
+from theanine.embeddings.encoder import NAME as ENCODER
 from theanine.embeddings.static import NAME as STATIC
 from theanine.retrieval.contents import Content, Contents
 from theanine.retrieval.features import PassagePlace, UnitFeatures
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
-from theanine.retrieval.languages import in_english
+from theanine.retrieval.languages import (
+    UNSPACED,
+    Language,
+    guess_language,
+    in_english,
+    is_similar,
+    stem,
+)
 from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.passages import split_passages
 from theanine.retrieval.query import Query
@@ -29,8 +39,17 @@ from theanine.retrieval.scoring import top_k
 from theanine.sentences import Span
 from theanine.types import NO_MODEL_NOTICE, QUOTING, Memory, Turn
 
-BATCH = 1_000
-"""Units embedded at once."""
+_LANGUAGES: dict[str, frozenset[Language]] = {
+    STATIC: frozenset(["en"]),
+    ENCODER: frozenset(["en", "de", "es", "fr", "it", "pt", "zh", "ja"]),
+}
+"""Languages that an embedder reads, of those whose everyday words are known."""
+BATCH = 250
+"""Units embedded at once: one second of the fitted encoder, for which a close may wait."""
+_NEXT = 4
+"""Passages around one in which its speaker may go on."""
+_SIMILAR = 8
+"""Terms that are looked at for a misspelled word."""
 NOBODY = -1
 """Number of the speaker of a model's statement."""
 
@@ -75,18 +94,24 @@ class RankedCandidate:
 
 
 def embedded_text(text: str, embedder: Embedder) -> str:
-    """Return what to embed of a text: for the bundled English embedder, its everyday words."""
-    return in_english(text) if embedder.name == STATIC else text
+    """Return what to embed of a text: its everyday words in English, if its language is unknown.
+
+    The bundled word vectors are English; the fitted encoder was fitted on some more languages.
+    """
+    reads = _LANGUAGES.get(embedder.name)
+    return text if reads is None or guess_language(text) in reads else in_english(text)
 
 
 class CandidateIndex:
     """Candidates of one scope, in order of arrival, and their ranking. It holds no texts.
 
     Attributes:
+        embedder: the name of the embedder of the vectors.
         last_turn, last_memory: the highest numbers that were added.
     """
 
     def __init__(self, config: RankingConfig | None = None) -> None:
+        self.embedder = STATIC
         self._ranking = Ranking(config)
         self._features = UnitFeatures(self._ranking)
         self._contents = Contents()
@@ -139,6 +164,11 @@ class CandidateIndex:
         return self._by_assistant.values
 
     @property
+    def notices(self) -> NDArray[np.bool_]:
+        """Whether each candidate is a notice of ours, which no recall returns."""
+        return self._notices.values
+
+    @property
     def standing(self) -> NDArray[np.bool_]:
         """Whether each candidate states a lasting instruction or preference."""
         return self._ranking.standing
@@ -163,6 +193,84 @@ class CandidateIndex:
         """Terms of the words' index in main memory; see :attr:`BM25Index.read_terms`."""
         return self._ranking.lexical.read_terms
 
+    def vectors(self, positions: Positions) -> Vectors:
+        """Return the vectors of some candidates without the mean of all, of unit norm."""
+        return self._ranking.dense.centered(positions)
+
+    @property
+    def fixed_features(self) -> NDArray[np.float32]:
+        """What is known of each candidate by itself; see :data:`~.features.FIXED`."""
+        return self._features.fixed
+
+    @property
+    def speaker_groups(self) -> NDArray[np.int64]:
+        """Number of each candidate's speakers; equal speakers have the same."""
+        return self._ranking.speaker_groups
+
+    @property
+    def asks(self) -> NDArray[np.bool_]:
+        """Whether each candidate ends with a question."""
+        return self._contents.asks
+
+    @property
+    def years(self) -> frozenset[int]:
+        """The years in which something was said."""
+        return self._ranking.years
+
+    @property
+    def orders(self) -> NDArray[np.int64]:
+        """Number of each candidate's turn in the order of the log, memories counted as the last."""
+        return self._features.orders
+
+    def tells(self, word: str, *, similar: bool = False) -> bool:
+        """Whether a candidate that asks nothing has a word in lower case, or a ``similar`` one.
+
+        Similar words begin with the same letter and differ in one letter, accents aside.
+        """
+        index, asks = self._ranking.lexical, self._contents.asks
+        terms = {word, stem(word)}
+        if any(not asks[index.documents(term)].all() for term in terms):
+            return True
+        return similar and any(
+            is_similar(word, term) and not asks[index.documents(term)].all()
+            for term in index.terms()
+        )
+
+    def said_next(self, position: int, step: int) -> int | None:
+        """Return the position of what its speaker said next in the session, with -1 before it."""
+        last = max(min(position + step * _NEXT, len(self) - 1), 0)
+        for other in range(position + step, last + step, step):
+            if (
+                self.speaker_groups[other] == self.speaker_groups[position]
+                and self.sessions[other] == self.sessions[position]
+            ):
+                return other
+        return None
+
+    def knows(self, word: str) -> bool:
+        """Whether a candidate has a word in lower case, or another form of it."""
+        index = self._ranking.lexical
+        return index.has(word) or index.has(stem(word))
+
+    def similar_terms(self, word: str) -> list[tuple[str, int]]:
+        """Return terms of words that may differ in one letter, each with the last that has it.
+
+        The most frequent first, at most ``_SIMILAR``.
+        """
+        index = self._ranking.lexical
+        similar = [
+            term
+            for term in index.terms()
+            if term[:1] == word[:1]
+            and any(
+                is_similar(form, term)
+                for form in (stem(word), *(word[: len(term) + more] for more in (-1, 0, 1)))
+            )
+        ]
+        documents = {term: index.documents(term) for term in similar}
+        best = sorted(similar, key=lambda term: -len(documents[term]))[:_SIMILAR]
+        return [(term, int(documents[term][-1])) for term in best]
+
     def contents(self, positions: Sequence[int] | Positions) -> Iterator[Content]:
         """Yield what some candidates say."""
         return self._contents.read(positions)
@@ -179,24 +287,38 @@ class CandidateIndex:
     async def extend(
         self, turns: Sequence[Turn], memories: Sequence[Memory], embedder: Embedder
     ) -> None:
-        """Add turns and memories that came after the last ones, in order of id."""
+        """Add turns and memories that came after the last ones, in order of id.
+
+        A turn that was added already only tells what the next one answers.
+        """
         added = [
-            entry for turn in turns if turn.id > self.last_turn for entry in _turn_candidates(turn)
+            entry
+            for before, turn in pairwise([None, *turns])
+            if turn and turn.id > self.last_turn
+            for entry in _turn_candidates(turn, before)
         ] + [
             _memory_candidate(memory)
             for memory in memories
             if memory.id > self.last_memory and memory.made_by not in QUOTING
         ]
-        for start in range(0, len(added), BATCH):
-            batch = added[start : start + BATCH]
-            texts = [embedded_text(unit.text, embedder) for _, _, unit, _ in batch]
-            self._add(batch, await embedder.embed(texts))
+        batches = [added[start : start + BATCH] for start in range(0, len(added), BATCH)]
+        vectors = [
+            await embedder.embed([embedded_text(unit.text, embedder) for _, _, unit, _ in batch])
+            for batch in batches
+        ]
+        for batch, rows in zip(batches, vectors, strict=True):  # all or, if one fails, none
+            self._add(batch, rows)
         self.last_turn = max([self.last_turn, *(turn.id for turn in turns)])
         self.last_memory = max([self.last_memory, *(memory.id for memory in memories)])
 
     def add_turns(self, turns: Sequence[Turn], embed: Callable[[Sequence[str]], Vectors]) -> None:
         """Add turns with an embedder that needs no await."""
-        added = [entry for turn in turns for entry in _turn_candidates(turn)]
+        added = [
+            entry
+            for before, turn in pairwise([None, *turns])
+            if turn
+            for entry in _turn_candidates(turn, before)
+        ]
         self._add(added, embed([unit.text for _, _, unit, _ in added]))
 
     def _add(self, batch: Sequence[_Entry], vectors: Vectors) -> None:
@@ -210,7 +332,7 @@ class CandidateIndex:
         self._contents.extend(
             [group if turn else NOBODY for group, turn in zip(groups, turns, strict=True)],
             [place.text for _, _, _, place in batch],
-            [unit.text for unit in units],
+            [_line(owner, place) for owner, _, _, place in batch],
         )
         memories = [owner.id if isinstance(owner, Memory) else 0 for owner in owners]
         for numbers, ordered, positions in (
@@ -250,14 +372,14 @@ class CandidateIndex:
         features, positions = self.features(query, among, without)
         if not len(positions):
             return []
-        scores, relevance = load_model().apply(features)
-        order = np.argsort(-scores, kind="stable")
+        logits, relevance = load_model(self.embedder).apply(features)
+        order = np.argsort(-logits, kind="stable")
         at = positions[order]
         columns = (
             at,
             self._turns.values[at],
             self._memories.values[at],
-            scores[order],
+            logits[order],
             relevance[order],
         )
         return list(map(RankedCandidate, *(column.tolist() for column in columns)))
@@ -336,24 +458,63 @@ class CandidateIndex:
 _Entry = tuple[Turn | Memory, Span, Unit, PassagePlace]
 
 
-def _turn_candidates(turn: Turn) -> list[_Entry]:
+def _line(owner: Turn | Memory, place: PassagePlace) -> str:
+    """Return the words of a candidate with who said them."""
+    return f"{owner.speaker}: {place.text}" if isinstance(owner, Turn) else place.text
+
+
+def turn_texts(turns: Sequence[Turn]) -> list[str]:
+    """Return what is embedded of each turn; of a long one its first passage."""
+    entries = [_turn_candidates(turn, before) for before, turn in pairwise([None, *turns]) if turn]
+    return [found[0][2].text if found else "" for found in entries]
+
+
+def _turn_candidates(turn: Turn, before: Turn | None = None) -> list[_Entry]:
+    """Return the passages of a turn; ``before`` is the one before it in the log."""
     if turn.role == "system":  # the application's instructions are nothing that was said
         return []
     text = turn.full_text
     spans = split_passages(text) if text.strip() else []
+    answers = _answered(turn, before) if len(spans) == 1 and before else ""
     entries: list[_Entry] = []
     for number, (start, end) in enumerate(spans):
         passage = text[start:end].strip()
         unit = Unit(
-            text=f"{turn.speaker}: {passage}",
+            text=f"{turn.speaker}: {answers} {passage}"
+            if answers
+            else f"{turn.speaker}: {passage}",
             session=turn.session,
             at=turn.at if turn.dated else None,
             speakers=(turn.speaker,),
             turn=turn.id,
         )
-        place = PassagePlace(text=passage, number=number, passages=len(spans))
+        place = PassagePlace(text=passage, answers=answers, number=number, passages=len(spans))
         entries.append((turn, (start, end), unit, place))
     return entries
+
+
+SHORT_REPLY = 45
+"""Characters up to which a turn is searched with the question that it answers.
+
+"Three times a week." says nothing by itself. Characters of scripts without spaces count thrice."""
+_QUESTION = re.compile(r"[^.!?。！？\n]*[?？؟]")
+
+
+def _answered(turn: Turn, before: Turn) -> str:
+    """Return the question that a short turn answers, or an empty string."""
+    if before.session != turn.session or before.speaker == turn.speaker:
+        return ""
+    text = turn.full_text.strip()
+    if len(text) + 2 * len("".join(UNSPACED.findall(text))) > SHORT_REPLY or text.endswith(
+        ("?", "？")
+    ):
+        return ""
+    questions = _QUESTION.findall(before.text[-_READ:])
+    return questions[-1].strip() if questions else ""
+
+
+_READ = 400
+"""Last characters of a turn in which a question is looked for."""
 
 
 def _memory_candidate(memory: Memory) -> _Entry:

@@ -104,6 +104,11 @@ class Contents:
         """The tokens of each candidate's line after a line break."""
         return self._tokens.values
 
+    @property
+    def asks(self) -> NDArray[np.bool_]:
+        """Whether each candidate ends with a question."""
+        return (self._kinds.values & 1).astype(np.bool_)
+
     def read(self, positions: Sequence[int] | Positions) -> Iterator[Content]:
         """Yield the contents of some candidates."""
         at, words, starts = np.array(positions, np.int64), self._words.values, self._starts.values

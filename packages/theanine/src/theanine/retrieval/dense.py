@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.retrieval.growing_array import GrowingArray
+from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.scoring import Scores, inner_products
 
 PRIOR_ROWS = 10
@@ -58,7 +59,7 @@ class DenseScorer:
         """Return the centered cosine of every row to the query, ``(n,)``, -1 to 1."""
         if self._sum is None:
             return np.zeros(0, np.float32)
-        rows, mean, centered = self.vectors.values, self.mean, self.center(query)
+        rows, mean, centered = self.vectors.values, self.mean, self._center(query)
         if self._norms is None:  # both products in one pass over the rows
             products, of_mean = np.vecdot(rows[:, None], np.stack([centered, mean])).T
             self._norms = _distances(self._squares.values, of_mean, mean)
@@ -76,7 +77,7 @@ class DenseScorer:
 
         ``norms`` are those of the centered rows, if known.
         """
-        centered = self.center(query)
+        centered = self._center(query)
         norms = self.norms(rows) if norms is None else norms
         return _cosines(inner_products(rows, centered), centered, self.mean, norms)
 
@@ -84,11 +85,17 @@ class DenseScorer:
         """Return the distances of rows ``(m, d)`` from the current mean."""
         return _distances(np.vecdot(rows, rows), inner_products(rows, self.mean), self.mean)
 
-    def center(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _center(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Subtract the current mean from a query and scale it to unit norm."""
         centered = query - self.mean
         centered /= np.float32(max(np.linalg.norm(centered), 1e-6))
         return centered
+
+    def centered(self, at: Positions) -> NDArray[np.float32]:
+        """Return the rows at some positions without the mean, of unit norm."""
+        rows = self.vectors.values[at] - self.mean
+        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.float32(1e-6))
+        return np.asarray(rows, np.float32)
 
     @property
     def mean(self) -> NDArray[np.float32]:

@@ -24,7 +24,7 @@ from theanine.retrieval.languages import (
 from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Evidence, Ranking, Unit
-from theanine.retrieval.scoring import distinct, standardize
+from theanine.retrieval.scoring import distinct, matrix_product, standardize
 from theanine.retrieval.word_match import UnitWords
 
 Matrix = NDArray[np.float32]
@@ -47,6 +47,12 @@ _TEXT_CUES = {
     "liking": _LIKING,
     "place": r"\b(?:in|at|from|to|near) (?:the )?(?-i:[A-Z])",
     "negation": r"\b(?:not|never|no|without|can['’]?t|cannot)\b|n['’]t\b",
+    "change": r"\b(?:no longer|any ?more|instead|changed|switch(?:ed|ing)|quit|gave up|given up|"
+    r"stopped|sold|became|turned into|replac(?:ed|ing)|broke up|divorced|from now on|"
+    r"cancell?ed|retired|resigned|rather than|upgraded|promoted|laid off|moved|moving|"
+    r"rescheduled|postponed|actually|correction|mistake|wrong|i meant|make that|"
+    r"in the end|after all|turns out|these days|nowadays|back to|swapped|finally|new|"
+    r"now|since then|until recently|up to|went up|raised|another)\b",
 }
 _QUESTION_CUES = {
     "when": r"\bwhen\b|\bwhat (?:day|date|year|month|time)\b|\bhow long\b",
@@ -71,14 +77,18 @@ _text_patterns = {name: re.compile(cue, re.IGNORECASE) for name, cue in _TEXT_CU
 _question_patterns = {name: re.compile(cue, re.IGNORECASE) for name, cue in _QUESTION_CUES.items()}
 _CAPITALIZED = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][a-z]+")
 
+FIXED = (
+    *("length", "capitalized", "first in session", "place in turn", "passages of turn"),
+    *_TEXT_CUES,
+)
+"""What is known of a candidate by itself: the columns of :attr:`UnitFeatures.fixed`."""
 FEATURES = (
     *("score", "log rank", "gap", "cosine", "dense", "smoothed", "lexical", "own lexical"),
     *("coverage", "own coverage", "matched terms", "rarest term"),
     *("soft match", "strong soft match", "weakest soft match", "soft match nearby"),
     *("speaker", "speakers named", "asker", "date", "date named"),
     *("terms before", "terms after", "question before"),
-    *("length", "capitalized", "first in session", "place in turn", "passages of turn"),
-    *_TEXT_CUES,
+    *FIXED,
     *(f"asks {name}" for name in _QUESTION_CUES),
     "query length",
     *("raw cosine", "words matched", "words matched nearby", "words met", "largest miss"),
@@ -86,6 +96,8 @@ FEATURES = (
     *("kinds asked", "kinds met"),
     *("place in log", "last session", "present place", "past place"),
     *("others nearby", "best nearby", "session share"),
+    *("likeness to a later one", "likeness to an earlier one"),
+    *("likeness to a later one, present", "likeness to a later one, past"),
 )
 """What is known of each candidate: the first columns of :meth:`UnitFeatures.matrix`."""
 _COMPARED = (
@@ -106,6 +118,8 @@ STRONG_MATCH = 0.45
 """Cosine of two words above which they count as related."""
 MET = 0.6
 """Cosine of two words above which they count as the same."""
+ALIKE = 100
+"""Best candidates that are compared with each other."""
 _NEARNESS = np.append(np.exp(-np.arange(30, dtype=np.float32) / 3), np.float32(0))
 _NEARNESS[0] = 0
 """Weight of another candidate by its distance in units; a candidate isn't near itself.
@@ -124,11 +138,13 @@ class PassagePlace:
 
     Attributes:
         text: its words, without the speaker.
+        answers: the question before it, where it is a short reply.
         number: number of the passage in its turn, from 0.
         passages: how many passages the turn has.
     """
 
     text: str
+    answers: str = ""
     number: int = 0
     passages: int = 1
 
@@ -156,7 +172,7 @@ class UnitFeatures:
         kinds: list[int] = []
         fixed: list[list[float]] = []
         for unit, place in zip(units, places, strict=True):
-            split = split_words(place.text)
+            split = split_words(f"{place.answers} {place.text}" if place.answers else place.text)
             words = list(dict.fromkeys(word for word, _ in split))
             unit_words.append(words)
             kinds.append(kinds_met(term for _, term in split))
@@ -178,6 +194,16 @@ class UnitFeatures:
     def sessions(self) -> NDArray[np.int64]:
         """Number of each unit's session."""
         return self._sessions.values
+
+    @property
+    def orders(self) -> NDArray[np.int64]:
+        """Number of each unit's turn in the order of the log; of a memory, its session's last."""
+        return self._orders.values
+
+    @property
+    def fixed(self) -> NDArray[np.float32]:
+        """What is known of each unit by itself, ``(n, f)``: its length, its place and its cues."""
+        return self._fixed.values
 
     def state(self) -> dict[str, Any]:
         """Return all that :meth:`restore` needs."""
@@ -265,6 +291,7 @@ class UnitFeatures:
             (self._kinds.values[at] & kinds[:, None] > 0).sum(axis=0) / max(len(kinds), 1),
             *self._places(at, int(np.where(kept, self._orders.values, -1).argmax()), query, asks),
             *self._density(at, evidence),
+            *self._likeness(at, query, asks),
         ]
         features = np.empty((len(FEATURES) + len(QUESTION_FEATURES), len(at)), np.float32)
         row = 0
@@ -340,6 +367,26 @@ class UnitFeatures:
         shares = same @ mass
         return [np.log1p(near @ mass), (near * mass).max(axis=1, initial=0), shares / mass.sum()]
 
+    def _likeness(
+        self, at: Positions, query: Query, asks: Mapping[str, re.Pattern[str]]
+    ) -> list[NDArray[np.floating]]:
+        """Return how alike each candidate is to a later and to an earlier one of its speaker.
+
+        Where a state has changed, the old one has a later one that is alike. The first is also
+        returned for questions about the present alone, and for ones about the past.
+        """
+        best = at[:ALIKE]
+        rows = self._ranking.dense.centered(best)
+        alike = matrix_product(rows, np.ascontiguousarray(rows.T))
+        orders, groups = self._orders.values[best], self._ranking.speaker_groups[best]
+        comparable = groups[:, None] == groups
+        later = comparable & (orders > orders[:, None])
+        likeness = np.zeros((2, len(at)), np.float32)
+        for row, among in zip(likeness, (later, later.T), strict=True):
+            row[: len(best)] = np.where(among, alike, 0).max(axis=1, initial=0)
+        present, past = (bool(asks[name].search(query.cue)) for name in ("present", "past"))
+        return [*likeness, likeness[0] * present, likeness[0] * past]
+
     def _soft_matches(
         self, vectors: Matrix, around: Positions, same: NDArray[np.bool_]
     ) -> tuple[Matrix, Matrix]:
@@ -369,7 +416,7 @@ def _fixed_features(place: PassagePlace, words: int, first: bool) -> list[float]
         float(np.log1p(words)),
         float(np.log1p(len(_find_names(text, language)))),
         float(first),
-        float(place.number),
+        place.number / max(place.passages - 1, 1),
         float(np.log1p(place.passages)),
         *(
             float(np.log1p(len(p.findall(text))))

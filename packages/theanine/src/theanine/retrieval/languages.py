@@ -1,72 +1,166 @@
 """The language of a text, guessed from its script and function words, and its words.
 
-English, German, Spanish, Chinese and Japanese are told apart; any other text passes for English,
-whose stop words and stemmer do little harm elsewhere. In the other four languages, everyday words
-get their English equivalents (``everyday_words.txt``): the bundled word vectors are English, and
-synonyms become one term. In German and Spanish these replace the words, in Chinese and Japanese
-they are added to the words, whose characters are more telling.
+The languages of :mod:`theanine.stop_words` are told apart; any other text passes for English, whose
+stop words and stemmer do little harm elsewhere. In German, Spanish, French, Italian, Portuguese,
+Croatian, Chinese and Japanese, everyday words get their English equivalents
+(``everyday_words.txt``): the bundled word vectors are English, and synonyms become one term. These
+replace the words, but in Chinese and Japanese they are added to the words, whose characters are
+more telling.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from calendar import day_name, month_name
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import chain
 from typing import Any, Literal, cast
 
 import Stemmer
 
 from theanine.stop_words import STOP_WORDS
 
-Language = Literal["en", "de", "es", "zh", "ja"]
-COLUMNS: tuple[Language, ...] = ("en", "de", "es", "zh", "ja")
+Language = Literal[
+    "en", "de", "es", "zh", "ja", "fr", "it", "pt", "hr", "ru", "ar", "hi", "tr", "ko"
+]
+COLUMNS: tuple[Language, ...] = ("en", "de", "es", "zh", "ja", "fr", "it", "pt", "hr")
 """Of ``everyday_words.txt``."""
 MIN_TELLING = 6
 """Letters of an everyday word that tells the language of a text without function words."""
 MIN_COMPOUND = 7
 """Letters of a German word that may be a compound."""
 
-WORD = re.compile(r"[^\W_]+")
-UNSPACED = re.compile(r"[\u0e00-\u0eff\u3005\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+MARKS = "\u0300-\u036f\u064b-\u0655\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963"
+"""Signs of vowels and accents, which belong to the letter before them."""
+WORD = re.compile(rf"(?:[^\W_][{MARKS}]*)+")
+_UNSPACED_SIGN = r"[\u0e00-\u0eff\u3005\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+UNSPACED = re.compile(f"{_UNSPACED_SIGN}+")
+# Each run is tried once, from its beginning: a pasted one may have a million letters.
+_FOREIGN = re.compile(
+    rf"(?<={_UNSPACED_SIGN})[a-z0-9]{{3,}}+|(?<![a-z0-9])[a-z0-9]{{3,}}+(?={_UNSPACED_SIGN})"
+)
+"""Latin words and numbers that stand in writing without spaces."""
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _KATAKANA = re.compile(r"[\u30a1-\u30ff]{2,}")
-_UMLAUT_OR_ACCENT = re.compile("[äöüß]|[ñáéíóú¿¡]")
+_LETTERS: dict[Language, str] = {
+    "de": "äßüö",
+    "es": "ñ¿¡éáíóú",
+    "fr": "èêâîûëïœéçàùô",
+    "it": "èàìòù",
+    "pt": "ãõéáíóúêâôç",
+    "hr": "šđčćž",
+    "tr": "ığşüöç",
+}
+"""Letters that speak for a language, as a word of it does."""
+_CROSSED = str.maketrans("đøłħŧı", "dolhti")
+"""Letters that differ by a stroke or a dot, which Unicode takes for letters of their own."""
 _ACCENTS = str.maketrans("áéíóú", "aeiou")
+_LAST_LATIN = "\u024f"
 _MODAL_MAY = re.compile(
     r"(?<!in )(?<!of )(?<!by )(?<!last )(?<!next )(?<!this )(?<!early )(?<!late )(?<!since )"
     r"(?<!until )(?<!\d )(?<!st )(?<!nd )(?<!rd )(?<!th )\bmay\b(?! \d)"
     r"|(?:^|(?<=[.?!] ))May(?= (?:I|we|you|he|she|it|they)\b)"
 )
 """The verb, which would else match the month."""
-_AMBIGUOUS = frozenset(
-    "da den die bin dies er era hat hay im la mal man me no nun o sea si sin so solo son tan um "
-    "war was will y ya".split()
+_LATIN: tuple[Language, ...] = ("en", "de", "es", "fr", "it", "pt", "hr", "tr")
+"""The languages that function words tell apart; the first ones win where they tie."""
+_LATIN_COLUMNS: list[Language] = [language for language in _LATIN if language in COLUMNS]
+_SCRIPTS: dict[Language, re.Pattern[str]] = {
+    "ru": re.compile(r"[\u0400-\u04ff]"),
+    "ar": re.compile(r"[\u0600-\u06ff]"),
+    "hi": re.compile(r"[\u0900-\u097f]"),
+    "ko": re.compile(r"[\uac00-\ud7af\u1100-\u11ff]"),
+}
+"""Scripts that only one of the languages has."""
+_ENGLISH_TOO = frozenset(
+    "a also an ant are as at au aux ben bin bu c car com come comment d da dem den des die "
+    "dieci dies do due e ed em en er era get go hat hay he i im in is it j k kim l m ma mal man "
+    "mars me men mi mon n ni no non nun o on ont or per plus s sam sans se sea sei she si sin "
+    "so solo son t ta tan te ti to tu tue u um un una uno van var via war was will y ya".split()
 )
-"""Function words of German or Spanish that are words of another language too."""
-_OTHERS = (
-    "je il elle est et mais pas dans pour sur avec des du au mon cette nous vous ai suis "
-    "ik het een van niet met voor maar ook aan zijn mijn di che non per sono ho ma della anche io "
-    "não eu uma com do em meu minha você são"
-).split()
-"""Function words of French, Dutch, Italian and Portuguese, which are not mistaken for Spanish."""
-_MONTHS: dict[Language, str] = {
-    "de": "januar februar märz mai juni juli oktober dezember",
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
-    "diciembre",
+"""Function words of other languages that are English words, or names, too."""
+_EVERYDAY: dict[Language, str] = {
+    "de": "arbeite bitte danke esse gestern hab hallo heißt heute immer kannst mag morgen nie "
+    "trinke wohne",
+    "es": "adoro ayer bien como comí estoy fui gracias gusta hice hola hoy llama mañana me "
+    "nunca odio puedo puedes quiero siempre trabajo vivo",
+    "fr": "aime appelle aujourd beaucoup bien bois bonjour déteste habite hier hui jamais mange "
+    "merci oui peux peut rien salut suis toujours travaille trop vais veux",
+    "it": "abito adoro amo andiamo bene bevo chiama ciao domani faccio grazie ieri lavoro "
+    "mangio niente odio oggi piace posso puoi può sempre vado vivo voglio vorrei",
+    "pt": "adoro amanhã bem chama comi estou falamos falei fiz fui gosto hoje moro nunca "
+    "obrigada obrigado odeio oi olá ontem pode podes posso quero sempre sim trabalho vivo",
+    "hr": "bok danas dobro hvala idem jako jedem jučer mogu molim moram mrzim možeš nikad pas "
+    "pijem radim sutra umoran umorna uvijek volim više znam zove želim živim",
+    "tr": "bugün bundan dün ederim ediyorum evet geldim gittim istiyorum lazım merhaba nefret "
+    "selam seviyorum sonra tamam yarın yorgunum",
 }
-_votes: dict[str, Language] = dict.fromkeys(_OTHERS, "en")
-_votes |= {name: language for language, names in _MONTHS.items() for name in names.split()}
-_votes |= {
-    word: language
-    for language in ("de", "es", "en")
-    for word in STOP_WORDS[language] - (_AMBIGUOUS if language != "en" else frozenset())
-    if not any(word in STOP_WORDS[other] for other in ("en", "de", "es") if other != language)
+"""Other everyday words by which short texts can be told apart."""
+_HALVES = frozenset("d ll m re s t ve".split())
+"""What stands after the apostrophe of an English contraction or genitive."""
+MIN_SHARED = 3
+"""Function words that are English words, too, which speak for a language without any other."""
+MIN_DATE = 4
+"""Letters of a word for a date that speaks for a language."""
+
+
+@cache
+def date_words() -> dict[str, Any]:
+    """Return the words for dates of the languages that have some, by language."""
+    content: dict[str, Any] = json.loads(
+        (files("theanine.retrieval") / "date_words.json").read_text("utf-8")
+    )
+    return content
+
+
+def _words_for_dates(language: Language) -> frozenset[str]:
+    """Return the words of dates that speak for a language."""
+    dates = date_words().get(language, {})
+    phrases = [*dates.get("ago", ()), *dates.get("numbers", ())]
+    words = [word for phrase in phrases for word in phrase.split()]
+    words += [*dates.get("months", ()), *dates.get("weekdays", ()), *dates.get("relative", ())]
+    english = {name.casefold() for name in (*month_name, *day_name)}
+    return frozenset(word for word in words if word.isalpha() and len(word) >= MIN_DATE) - english
+
+
+def _shared(speakers: Mapping[Language, Iterable[str]]) -> dict[str, list[tuple[Language, float]]]:
+    """Return the votes of words or letters, which the languages that have them share."""
+    having: dict[str, list[Language]] = {}
+    for language, words in speakers.items():
+        for word in words:
+            having.setdefault(word, []).append(language)
+    return {
+        word: [(language, 1 / len(languages)) for language in languages]
+        for word, languages in having.items()
+    }
+
+
+_speakers: dict[Language, frozenset[str]] = {
+    language: STOP_WORDS[language]
+    | _words_for_dates(language)
+    | frozenset(_EVERYDAY.get(language, "").split())
+    for language in _LATIN
 }
-"""The language that a function word of only one of them speaks for."""
-_GRAMMAR: dict[Language, re.Pattern[str]] = {
+_english_too = _ENGLISH_TOO | STOP_WORDS["en"]
+_own: dict[Language, frozenset[str]] = {
+    language: words if language == "en" else words - _english_too
+    for language, words in _speakers.items()
+}
+_votes = _shared(_own)
+for _word in {word for language in _LATIN for word in _words_for_dates(language)} & _votes.keys():
+    _votes[_word] = [(language, 2 * weight) for language, weight in _votes[_word]]
+_votes_elsewhere = _shared(
+    {language: _speakers[language] & _english_too for language in _LATIN[1:]}
+)
+"""What words that are English, too, say of a text in another language."""
+_letter_votes = _shared(_LETTERS)
+"""What function words, words for dates and letters say of the language of a text."""
+GRAMMAR: dict[Language, re.Pattern[str]] = {
     "zh": re.compile(
         "什么时候|什么样|为什么|多长时间|怎么样|什么|怎么|哪里|哪儿|哪个|哪天|哪一?[类种部些]|多少|多久|"
         "这样|那样|这些|那些|我们|你们|他们|她们|咱们|自己|一下|一个|一些|因为|所以|但是|不过|可是|如果|要是|"
@@ -84,38 +178,84 @@ _GRAMMAR: dict[Language, re.Pattern[str]] = {
 """Function words and endings of languages without spaces, which carry no subject."""
 _STEMMERS: dict[str, Any] = {
     code: cast("Any", Stemmer).Stemmer(name)  # a C extension without types
-    for code, name in (("en", "english"), ("de", "german"), ("es", "spanish"))
+    for code, name in (
+        ("en", "english"),
+        ("de", "german"),
+        ("es", "spanish"),
+        ("fr", "french"),
+        ("it", "italian"),
+        ("pt", "portuguese"),
+        ("ru", "russian"),
+        ("ar", "arabic"),
+        ("hi", "hindi"),
+        ("tr", "turkish"),
+    )
 }
 
 
 def normalize(text: str) -> str:
     """Return the text in lower case, with full-width and half-width forms unified."""
-    return text.casefold() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    if text.isascii():
+        return text.casefold()
+    return unicodedata.normalize("NFKC", text).casefold().replace("i\u0307", "i")  # the Turkish İ
 
 
 @lru_cache(maxsize=4_096)
 def guess_language(text: str) -> Language:
     """Return the language that a text seems to be in; English if in doubt."""
-    plain = text = normalize(text)
+    text = normalize(text)
+    if script := _language_of_script(text):
+        return script
+    words = WORD.findall(text)
     if not text.isascii():
-        if _KANA.search(text):
-            return "ja"
-        if len(_HAN.findall(text)) * 4 > len(text):
-            return "zh"
-        plain = text.translate(_ACCENTS)
-    votes = [_votes[word] for word in WORD.findall(plain) if word in _votes]
+        words += [word for word in WORD.findall(text.translate(_ACCENTS)) if word not in words]
+    votes: dict[Language, float] = dict.fromkeys(_LATIN, 0.0)
+    found = [_votes.get(word, []) for word in words]
     if not text.isascii():
-        votes += ["de" if mark in "äöüß" else "es" for mark in _UMLAUT_OR_ACCENT.findall(text)]
-    languages = votes or [_vote_of_everyday_word(word) for word in WORD.findall(text)]
-    return cast("Language", max(("en", "de", "es"), key=languages.count))
+        found += [_letter_votes.get(letter, []) for letter in sorted(set(text))]
+    for language, weight in chain.from_iterable(found):
+        votes[language] += weight
+    if not any(votes.values()):
+        for word in words:
+            if each := _vote_of_everyday_word(word):
+                votes[each] += 1
+    if max(votes.values()) == votes["en"]:
+        return _by_shared_words({*words} - _HALVES, votes)
+    for language, weight in chain.from_iterable(_votes_elsewhere.get(word, []) for word in words):
+        votes[language] += weight
+    return max(_LATIN[1:], key=lambda language: votes[language])
 
 
-def _vote_of_everyday_word(word: str) -> str:
-    """Return the language of an everyday word that is hardly an English one, or an empty string."""
+def _by_shared_words(words: set[str], votes: Mapping[Language, float]) -> Language:
+    """Return the language of a text in which none has more votes than English.
+
+    English, unless another language has all its English function words, and more besides.
+    """
+    shared = {language: words & STOP_WORDS[language] for language in _LATIN}
+    having: list[Language] = [language for language in _LATIN if shared[language] >= shared["en"]]
+    best = max(having, key=lambda each: len(shared[each]) + votes[each] * (each != "en"))
+    return best if shared["en"] or len(shared[best]) >= MIN_SHARED else "en"
+
+
+def _language_of_script(text: str) -> Language | None:
+    """Return the language that has the script of a text alone, or None."""
+    if text.isascii():
+        return None
+    if _KANA.search(text):
+        return "ja"
+    if len(_HAN.findall(text)) * 4 > len(text):
+        return "zh"
+    letters = len(text.replace(" ", ""))
+    scripts = _SCRIPTS.items()
+    return next((each for each, own in scripts if len(own.findall(text)) * 2 > letters), None)
+
+
+def _vote_of_everyday_word(word: str) -> Language | None:
+    """Return the language of an everyday word that is hardly an English one, or None."""
     if len(word) < MIN_TELLING or word in _written_words("en"):
-        return ""
-    languages = [language for language in ("de", "es") if word in _written_words(language)]
-    return languages[0] if len(languages) == 1 else ""
+        return None
+    speaking: list[Language] = [each for each in _LATIN_COLUMNS if word in _written_words(each)]
+    return speaking[0] if len(speaking) == 1 else None
 
 
 @cache
@@ -133,6 +273,30 @@ def stem(word: str, language: Language = "en") -> str:
     return str(stemmer.stemWord(word)) if stemmer else word
 
 
+def is_similar(one: str, other: str) -> bool:
+    """Whether one word becomes the other by a letter added, left out, changed or swapped.
+
+    Accents don't count, and the first letter is the same.
+    """
+    if abs(len(one) - len(other)) > 1:
+        return False
+    one, other = sorted((_without_accents(one), _without_accents(other)), key=len)
+    if one[:1] != other[:1]:
+        return False
+    at = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+    rest, others = one[at:], other[at:]
+    if len(one) < len(other):
+        return rest == others[1:]
+    return rest[1:] == others[1:] or (rest[:2] == others[1::-1] and rest[2:] == others[2:])
+
+
+def _without_accents(word: str) -> str:
+    if word.isascii() or max(word) > _LAST_LATIN:  # elsewhere, marks make other letters
+        return word
+    plain = "".join(filter(str.isalnum, unicodedata.normalize("NFKD", word)))
+    return plain.translate(_CROSSED)
+
+
 def without_modal(text: str) -> str:
     """Return an English text without the verb "may", so that only the month is left."""
     return _MODAL_MAY.sub(" ", text) if "may" in text or "May" in text else text
@@ -145,17 +309,21 @@ def split_words(text: str) -> list[tuple[str, str]]:
     stop_words = STOP_WORDS[language]
     if language == "en" and not UNSPACED.search(text):
         return [
-            (word, stem(word))
+            (word, stem(_without_accents(word)))
             for word in WORD.findall(text)
             if word not in stop_words
             and (word.isascii() or word.translate(_ACCENTS) not in stop_words)
         ]
     words: list[tuple[str, str]] = []
-    for word in WORD.findall(text):
+    for word in WORD.findall(_FOREIGN.sub(r" \g<0> ", text)):
         if UNSPACED.search(word):
             words += _split_unspaced(word, language)
         elif word.translate(_ACCENTS) not in stop_words and word not in stop_words:
-            words += _translate(word, language) if language != "en" else [(word, stem(word))]
+            words += (
+                _translate(word, language)
+                if language != "en"
+                else [(word, stem(_without_accents(word)))]
+            )
     return words
 
 
@@ -196,14 +364,14 @@ def _compound_parts(word: str) -> tuple[str, ...]:
 
 def _split_unspaced(run: str, language: Language) -> Iterator[tuple[str, str]]:
     """Yield the known words of a run, in English and as written, and the characters of the rest."""
-    language = language if language in _GRAMMAR else "zh"
+    language = language if language in GRAMMAR else "zh"
     known = everyday_words(language)
     for piece, is_word in _segments(run, language):
         if is_word:
             yield from ((english, stem(english)) for english in known[piece])
             yield piece, piece
             continue
-        for part in _GRAMMAR[language].split(piece):
+        for part in GRAMMAR[language].split(piece):
             if _KATAKANA.fullmatch(part):
                 yield part, part
                 continue
@@ -245,6 +413,8 @@ def _table() -> list[list[list[str]]]:
 def everyday_words(language: Language) -> dict[str, tuple[str, ...]]:
     """Return the English equivalents of everyday words, by their stems."""
     equivalents: dict[str, list[str]] = {}
+    if language not in COLUMNS:
+        return {}
     for cells in _table():
         for word in cells[COLUMNS.index(language)]:
             equivalents.setdefault(stem(word, language), []).extend(cells[0])

@@ -205,6 +205,15 @@ class BM25Index:
         posting = self._posting(term)
         return posting is not None and any(number not in without for number in posting[0])
 
+    def documents(self, term: str) -> NDArray[np.int32]:
+        """Return the numbers of the documents that contain a term."""
+        posting = self._posting(term)
+        return np.array(posting[0] if posting else (), np.int32)
+
+    def terms(self) -> list[str]:
+        """Return all terms."""
+        return [*self._postings, *self._unread, *self._restored_terms.split("\n")[1:-1]]
+
     def idf(self, term: str) -> float:
         """Return the inverse document frequency of a term, indexed or not."""
         posting = self._posting(term)

@@ -6,7 +6,10 @@ stored next to the store (:mod:`theanine.retrieval.snapshot`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
 from hashlib import blake2b
 from typing import Any
 
@@ -16,6 +19,8 @@ from numpy.typing import NDArray
 
 from theanine.clock import micros
 from theanine.embeddings.base import Embedder
+from theanine.embeddings.encoder import NAME as ENCODER
+from theanine.embeddings.static import bundled_embedder
 from theanine.graph import Pair
 from theanine.retrieval.candidates import Candidate, CandidateIndex, RankedCandidate
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
@@ -33,10 +38,14 @@ from theanine.store.base import Store
 from theanine.store.values import ScopeVersion
 from theanine.types import Link, Memory, Relation, Scope, Turn
 
+AT_ONCE = 1_000
+"""Turns that the fitted encoder reads while a recall waits: up to 4 s."""
 BATCH = 2_000
 """Turns or memories read at once."""
 _TERMS = 4
 """Terms with their postings that take as much main memory as a memory."""
+
+_logger = logging.getLogger(__name__)
 
 
 class LogIndex:
@@ -44,6 +53,8 @@ class LogIndex:
 
     Attributes:
         candidates: what is searched.
+        embedder: made the vectors of the candidates, and makes those of queries.
+        includes: whether a memory is within the bounds, if there are any.
     """
 
     def __init__(
@@ -56,7 +67,9 @@ class LogIndex:
     ) -> None:
         self.candidates = CandidateIndex(ranking)
         self._store, self._scope, self._method = store, scope, method
-        self._snapshots = snapshots
+        self._config, self._snapshots = ranking, snapshots
+        self._reading: asyncio.Task[None] | None = None
+        self._stand_in: LogIndex | None = None
         self._lock = anyio.Lock()
         # Pairs of a memory and one of its source turns, in order of memory.
         self._supported: GrowingArray[np.int64] = GrowingArray(np.int64)
@@ -70,6 +83,7 @@ class LogIndex:
         self._turns: dict[int, Turn] = {}
         self._memories: dict[int, Memory] = {}
         self._links_of_pairs: dict[Pair, Link] = {}
+        self.includes: Callable[[int], bool] = lambda memory: True
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -82,13 +96,56 @@ class LogIndex:
         self._read_links = memories
         self._reads_snapshot = False
 
+    async def searchable(self, state: ScopeVersion, embedder: Embedder) -> LogIndex:
+        """Return this index up to ``state`` or, while it is far behind, one by word vectors.
+
+        The fitted encoder needs 4 ms for a turn: many of them are read in the background, and until
+        then the bundled word vectors stand in.
+        """
+        if embedder.name == ENCODER and await self._must_read_on(state, embedder):
+            if self._stand_in is None:
+                self._stand_in = LogIndex(self._store, self._scope, self._method, self._config)
+            await self._stand_in.extend(state, bundled_embedder())
+            return self._stand_in
+        self._stand_in = None
+        await self.extend(state, embedder)
+        return self
+
+    async def _must_read_on(self, state: ScopeVersion, embedder: Embedder) -> bool:
+        """Whether many turns are to be read, or are being read in the background."""
+        if self._reading is None or self._reading.done():
+            async with self._lock:
+                await self._restore(state, embedder)
+            if state.turns - self.candidates.last_turn <= AT_ONCE:
+                return False
+            self._reading = asyncio.create_task(self.extend(state, embedder))
+            self._reading.add_done_callback(_warn_of_failure)
+        return True
+
+    def cancel_reading(self) -> None:
+        """Ask what is being read in the background to stop."""
+        if self._reading is not None:
+            self._reading.cancel()
+
+    async def stop_reading(self) -> None:
+        """Stop what is being read in the background."""
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.wait([self._reading])
+
+    async def _restore(self, state: ScopeVersion, embedder: Embedder) -> None:
+        """Read the snapshot, if there is one and nothing was read yet."""
+        self.embedder, self.candidates.embedder = embedder, embedder.name
+        if self._reads_snapshot and not len(self) and state.turns + state.memories >= MIN_LAG:
+            self._reads_snapshot = False
+            await self._read_snapshot(state, embedder)
+
     async def extend(self, state: ScopeVersion, embedder: Embedder) -> None:
         """Read what was committed up to ``state``."""
         async with self._lock:
             added = self.candidates.last_turn < state.turns or self._read_links < state.memories
-            if self._reads_snapshot and not len(self) and state.turns + state.memories >= MIN_LAG:
-                await self._read_snapshot(state, embedder)
-            await self._read_turns(state.turns, embedder)
+            await self._restore(state, embedder)
+            await self._read_turns(state, embedder)
             await self._read_memories(state.memories, embedder)
             if self._read_links < state.memories:
                 links = await self._store.links(
@@ -99,14 +156,18 @@ class LogIndex:
             if added:
                 self._write_snapshot(self._stamp(state, embedder))
 
-    async def _read_turns(self, upto: int, embedder: Embedder) -> None:
+    async def _read_turns(self, state: ScopeVersion, embedder: Embedder) -> None:
+        upto = state.turns
         for after in range(self.candidates.last_turn, upto, BATCH):
             last = min(after + BATCH, upto)
-            turns = await self._store.turns(self._scope, after=after, upto=last)
+            # With the one before, which the next may answer.
+            turns = await self._store.turns(self._scope, after=max(after - 1, 0), upto=last)
             await self.candidates.extend(turns, (), embedder)
             self.candidates.last_turn = last
-            if turns:
+            if turns and turns[-1].id > after:
                 self._last["turn"] = [turns[-1].id, _hash_entry(turns[-1])]
+            if last < upto:  # what takes long goes on from here, should it be stopped
+                self._write_snapshot(self._stamp(state, embedder))
 
     async def _read_memories(self, upto: int, embedder: Embedder) -> None:
         for after in range(self.candidates.last_memory, upto, BATCH):
@@ -206,9 +267,11 @@ class LogIndex:
 
     # Memories and links
 
-    def includes(self, memory: int) -> bool:
-        """Return True: an index of the whole log has no bounds of time."""
-        return True
+    def within(self, includes: Callable[[int], bool]) -> LogIndex:
+        """Return a view with some memories only, and the links between them; it can be read."""
+        view = copy(self)
+        view.includes = includes
+        return view
 
     def memories_of_turns(self, turns: Sequence[int]) -> Mapping[int, Sequence[int]]:
         """Return the ids of the memories that turns support, by turn."""
@@ -218,7 +281,7 @@ class LogIndex:
         places = np.searchsorted(self._sources.values, ends, sorter=self._by_turn).tolist()
         memories, order = self._supported.values, self._by_turn
         return {
-            turn: memories[order[first:last]].tolist()
+            turn: list(filter(self.includes, memories[order[first:last]].tolist()))
             for turn, (first, last) in zip(turns, places, strict=True)
         }
 
@@ -230,11 +293,11 @@ class LogIndex:
 
     def neighbors(self, memory: int) -> Iterable[tuple[int, Relation | None]]:
         """Return what a memory is linked with, first older memories, and how."""
-        return self._links.neighbors(memory)
+        return [found for found in self._links.neighbors(memory) if self.includes(found[0])]
 
     def relations(self, memories: Collection[int]) -> Mapping[Pair, Relation | None]:
         """Return the relations of some memories to each other, by older and newer memory."""
-        return self._links.among(memories)
+        return self._links.among([*filter(self.includes, memories)])
 
     async def links(self, pairs: Sequence[Pair]) -> list[Link]:
         """Return the links of pairs of an older and a newer memory, in their order.
@@ -320,6 +383,11 @@ class LogIndex:
     def size(self) -> int:
         """Approximate use of main memory, in memories, besides :attr:`read_entries`."""
         return len(self.candidates) + self.candidates.read_terms // _TERMS
+
+
+def _warn_of_failure(reading: asyncio.Task[None]) -> None:
+    if not reading.cancelled() and (error := reading.exception()):
+        _logger.warning("a log could not be read in the background: %s", error)
 
 
 def _hash_entry(entry: Turn | Memory) -> str:

@@ -31,7 +31,7 @@ class NeighborSmoothing:
     """
 
     def __init__(self, reach: int, fade: float, ahead: float) -> None:
-        self.reach, self._fade, self._ahead = reach, fade, ahead
+        self._reach, self._fade, self._ahead = reach, fade, ahead
         # _proximities[d - 1][i] is the proximity of unit i to unit i - d.
         self._proximities: list[GrowingArray[np.float32]] = [
             GrowingArray(np.float32) for _ in range(reach)
@@ -85,18 +85,7 @@ class NeighborSmoothing:
     @property
     def settings(self) -> str:
         """A text that identifies the settings."""
-        return f"reach {self.reach}, fade {self._fade}, ahead {self._ahead}"
-
-    def subset(self, positions: Positions) -> NeighborSmoothing:
-        """Return the smoothing of some units alone: omitted neighbors lend nothing."""
-        subset = NeighborSmoothing(self.reach, self._fade, self._ahead)
-        pairs = zip(self._proximities, subset._proximities, strict=True)
-        for distance, (proximities, selected) in enumerate(pairs, 1):
-            values = proximities.values[positions]
-            values[:distance] = 0
-            values[distance:][positions[distance:] - positions[:-distance] > distance] = 0
-            selected.extend(values)
-        return subset
+        return f"reach {self._reach}, fade {self._fade}, ahead {self._ahead}"
 
     def smooth(self, scores: Matrix) -> Matrix:
         """Add to each unit's score those of its neighbors, weighted by proximity; ``(…, n)``."""

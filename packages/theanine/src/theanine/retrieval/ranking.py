@@ -13,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
-from math import e, inf, sqrt
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from theanine.deprecation import removed_fields
 from theanine.embeddings.base import Vectors
 from theanine.retrieval.dense import DenseScorer
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
@@ -30,6 +31,7 @@ from theanine.retrieval.scoring import Scores, standardize, top_k
 from theanine.retrieval.temporal import find_date_ranges
 
 
+@removed_fields(exact_upto="every search is exact, however large the scope")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingConfig:
     """Weights of the kinds of evidence; 0 turns one off.
@@ -49,8 +51,6 @@ class RankingConfig:
             relevance.
         date: for units from the days named in the query; less for days before and after.
         substance: times the logarithm of a unit's words, up to 15 of them.
-        exact_upto: units in one scope up to which every unit is scored; in larger scopes, with the
-            extra ``ann``, only candidates are (see :mod:`theanine.retrieval.ann.search`).
     """
 
     dense: float = 0.8
@@ -63,7 +63,6 @@ class RankingConfig:
     standing: float = 1.1
     date: float = 4.7
     substance: float = 2.2
-    exact_upto: int = 50_000
 
 
 MAX_LENGTH = 15
@@ -161,6 +160,11 @@ class Ranking:
         return self._days.values
 
     @property
+    def years(self) -> frozenset[int]:
+        """The years in which units are."""
+        return frozenset(self._years)
+
+    @property
     def speaker_groups(self) -> NDArray[np.int64]:
         """Number of each unit's tuple of speakers; equal tuples have the same."""
         return self._group_numbers.values
@@ -214,10 +218,6 @@ class Ranking:
         """
         return self._names.remove_from(text)
 
-    def query_terms(self, query: Query) -> list[str]:
-        """Return the terms of a query without speaker names."""
-        return [term for _, term in self._query_words(query)]
-
     def _query_words(self, query: Query) -> list[tuple[str, str]]:
         return split_words(self._names.remove_from(query.text))
 
@@ -238,7 +238,9 @@ class Ranking:
         )
         return Evidence(
             words=words,
-            total=self.combine(query, dense=dense, smoothed=smoothed, lexical=standardize(lexical)),
+            total=self._combine(
+                query, dense=dense, smoothed=smoothed, lexical=standardize(lexical)
+            ),
             cosine=cosine,
             smoothed=smoothed,
             lexical=lexical,
@@ -303,38 +305,28 @@ class Ranking:
             result.append((positions, total))
         return result
 
-    def combine(
-        self,
-        query: Query,
-        *,
-        dense: Scores,
-        smoothed: Scores,
-        lexical: Scores,
-        at: Positions | None = None,
-    ) -> Scores:
-        """Return the weighted sum of all evidence.
+    def _combine(self, query: Query, *, dense: Scores, smoothed: Scores, lexical: Scores) -> Scores:
+        """Return the weighted sum of all evidence of every unit.
 
         Args:
             dense, smoothed, lexical: standardized scores: cosines alone, cosines after neighbor
                 smoothing, and terms.
-            at: positions of the units that these scores are of; None for all units.
         """
-        config = self.config
-        selected = slice(None) if at is None else at
-        total = config.substance * self._substance.values[selected]
+        config, every = self.config, slice(None)
+        total = config.substance * self._substance.values
         total += config.dense * smoothed
         total += config.lexical * lexical
         named = self._names.find(query.cue)
         if len(named) == 1:
-            total += config.speaker * self._speaker_scores(next(iter(named)), selected)
+            total += config.speaker * self._speaker_scores(next(iter(named)), every)
         if asker := self._find_asker(query.asker):
-            of_asker = self._speaker_scores(asker, selected)
+            of_asker = self._speaker_scores(asker, every)
             if speaks_of_asker(query.cue):
                 total += config.asker * of_asker
-            standing = np.flatnonzero(self._standing.values[selected] & (of_asker > 0))
+            standing = np.flatnonzero(self._standing.values & (of_asker > 0))
             total[standing] += config.standing * np.clip(dense[standing] + 1, 0, 2)
         if ranges := self._date_ranges(query):
-            total += config.date * self._date_scores(ranges, selected)
+            total += config.date * self._date_scores(ranges, every)
         return total
 
     def cues(self, query: Query, at: Positions) -> NDArray[np.float32]:
@@ -355,11 +347,6 @@ class Ranking:
             cues[3] = self._date_scores(ranges, at)
             cues[4] = 1
         return cues
-
-    def date_mask(self, query: Query) -> NDArray[np.bool_] | None:
-        """Return which units are from days near those named in a query; None if it names none."""
-        ranges = self._date_ranges(query) if self.config.date else []
-        return self._date_scores(ranges, slice(None)) > 1 / e if ranges else None
 
     def _find_asker(self, asker: str) -> str:
         """Return the asker's name among the speakers, or an empty string."""

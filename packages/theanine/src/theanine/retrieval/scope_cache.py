@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import replace
-from sys import maxsize
 
 from theanine.embeddings.base import Embedder
 from theanine.errors import EmbedderMismatch
-from theanine.retrieval.ann.builder import IndexBuilder
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.retrieval.snapshot import SnapshotWriter
@@ -45,7 +42,6 @@ class ScopeCache:
         self._total_size = 0
         self._read_entries: OrderedDict[Scope, int] = OrderedDict()
         self._total_read = 0
-        self._builder = IndexBuilder(store, method, embedder)
         self._snapshots = SnapshotWriter(store)
 
     def __contains__(self, scope: Scope) -> bool:
@@ -53,13 +49,8 @@ class ScopeCache:
         return scope in self._indexes
 
     def with_method(self, method: str) -> ScopeCache:
-        """Return a cache of the memories of another method, in the same store.
-
-        It is for remembering, which compares memories and does not search: no approximate indexes
-        are built.
-        """
-        exact = replace(self._ranking or RankingConfig(), exact_upto=maxsize)
-        return ScopeCache(self._store, method, self._embedder, exact)
+        """Return a cache of the memories of another method, in the same store."""
+        return ScopeCache(self._store, method, self._embedder, self._ranking)
 
     async def get(self, scope: Scope, *, memories: bool = True) -> ScopeIndex:
         """Return the up-to-date index of a scope; one cheap read if nothing has changed.
@@ -76,6 +67,8 @@ class ScopeCache:
             )
         index = self._indexes.get(scope)
         if index is None or _identity(index.state) != _identity(state):
+            if index is not None:
+                index.cancel_reading()
             index = ScopeIndex(
                 self._store,
                 scope,
@@ -89,9 +82,6 @@ class ScopeCache:
             await index.extend(state)
         await index.read_marks(state)
         index.state = state
-        if len(index) > index.ranking_config.exact_upto:
-            index.index_texts()
-            self._builder.update(scope, state, index.approximate)
         self._indexes[scope] = index
         self._indexes.move_to_end(scope)
         self._measure(index)
@@ -105,7 +95,8 @@ class ScopeCache:
         self._total_size += index.size - self._sizes.get(scope, 0)
         self._sizes[scope] = index.size
         while self._total_size > self._capacity and len(self._indexes) > 1:
-            dropped, _ = self._indexes.popitem(last=False)
+            dropped, unused = self._indexes.popitem(last=False)
+            unused.cancel_reading()
             self._total_size -= self._sizes.pop(dropped)
             self._total_read -= self._read_entries.pop(dropped)
         self._total_read += index.read_entries - self._read_entries.get(scope, 0)
@@ -118,23 +109,16 @@ class ScopeCache:
             self._read_entries[dropped] = 0
 
     async def store_log(self, scope: Scope, embedder: Embedder) -> None:
-        """Bring the stored index of a scope's log up to date, where the store keeps one."""
-        if self._store.has_sidecars:
-            index = await self.get(scope, memories=False)
-            await index.log(embedder)
-            await self._snapshots.wait()
-
-    async def settled(self, scope: Scope) -> ScopeIndex:
-        """Return the index of a scope after its approximate index is built."""
-        index = await self.get(scope)
-        while await self._builder.wait():  # it may have been for fewer memories or another scope
-            index = await self.get(scope)
-        return index
+        """Bring the index of a scope's log up to date, also the stored one, if there is one."""
+        index = await self.get(scope, memories=False)
+        await index.log(embedder)
+        await self._snapshots.wait()
 
     async def close(self) -> None:
-        """Stop building indexes, and wait for what is being stored."""
+        """Stop what is being read, and wait for what is being stored."""
+        for index in self._indexes.values():
+            await index.stop_reading()
         await self._snapshots.wait()
-        await self._builder.close()
 
 
 def _identity(state: ScopeVersion) -> tuple[int, int, str]:

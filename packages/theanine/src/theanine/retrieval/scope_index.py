@@ -14,12 +14,11 @@ from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
 from theanine.filters import Filter
 from theanine.graph import Graph, Pair
-from theanine.retrieval.ann.search import ApproximateSearch
 from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.growing_array import GrowingArray
 from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.metadata_column import MetadataColumn
-from theanine.retrieval.neighbors import Positions
+from theanine.retrieval.okapi import OkapiBM25
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.scoring import Scores, inner_products, top_k
@@ -42,8 +41,9 @@ from theanine.types import (
     Turn,
 )
 
-RetrievalMode = Literal["hybrid", "dense", "lexical"]
-"""All evidence of :mod:`theanine.retrieval.ranking`, cosine alone, or BM25 alone."""
+RetrievalMode = Literal["hybrid", "dense", "lexical", "okapi"]
+"""All evidence of :mod:`theanine.retrieval.ranking`, cosine alone, BM25 alone, or BM25 as other
+programs have it (:mod:`theanine.retrieval.okapi`)."""
 
 Mask = NDArray[np.bool_]
 
@@ -66,7 +66,6 @@ class ScopeIndex:
         sessions: by number.
         marks: the latest mark of each memory that is no longer live, by memory id.
         pins: the mark of each pinned memory, by memory id, in the order of pinning.
-        approximate: search for scopes too large for exact search.
         turn_metadata: metadata of the turns that :meth:`read_turn_metadata` has read.
     """
 
@@ -89,8 +88,8 @@ class ScopeIndex:
         self.pins: dict[int, Mark] = {}
         self._store = store
         self._lazy_ranking = Ranking(ranking)
-        self.approximate = ApproximateSearch(self._lazy_ranking)
         self._log = LogIndex(store, scope, method, ranking, snapshots)
+        self._okapi: tuple[NDArray[np.int64], OkapiBM25] | None = None
         self._positions: dict[int, int] = {}
         self._ids: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._session_ids: GrowingArray[np.int64] = GrowingArray(np.int64)
@@ -99,7 +98,6 @@ class ScopeIndex:
         self._kind_codes: dict[str, int] = {}
         self._kinds: GrowingArray[np.int16] = GrowingArray(np.int16)
         self._turns: dict[int, Turn] = {}
-        self._memories_of_turn: dict[int, list[int]] = {}
         self._recall_times: dict[int, list[datetime]] = {}
         self._known_at: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._metadata = MetadataColumn()
@@ -198,8 +196,6 @@ class ScopeIndex:
         for memory in memories:
             self._positions[memory.id] = len(self.memories)
             self.memories.append(memory)
-            for turn in memory.source_turns:
-                self._memories_of_turn.setdefault(turn, []).append(memory.id)
         self._lazy_ranking.dense.extend(np.asarray(vectors, np.float32))
         self._ids.extend([memory.id for memory in memories])
         self._session_ids.extend([memory.session for memory in memories])
@@ -249,21 +245,9 @@ class ScopeIndex:
         """Whether a memory is within the bounds, if there are any."""
         return memory in self
 
-    def memories_of_turns(self, turns: Sequence[int]) -> Mapping[int, Sequence[int]]:
-        """Return the ids of the memories that turns support, by turn."""
-        return {turn: self._memories_of_turn.get(turn, ()) for turn in turns}
-
-    def neighbors(self, memory: int) -> Iterable[tuple[int, Relation | None]]:
-        """Return what a memory is linked with, first older memories, and how."""
-        return self.graph.neighbors(memory)
-
     def relations(self, memories: Collection[int]) -> Mapping[Pair, Relation | None]:
         """Return the relations of some memories to each other, by older and newer memory."""
         return self.graph.among(memories)
-
-    async def links(self, pairs: Sequence[Pair]) -> list[Link]:
-        """Return the links of pairs of an older and a newer memory, in their order."""
-        return [self.graph.links[pair] for pair in pairs]
 
     def order(self, memory: int) -> tuple[datetime, int]:
         """Sort key of memory ids by time."""
@@ -379,15 +363,25 @@ class ScopeIndex:
         if mode == "dense":
             masks = None if among is None else among[None]
             return self.nearest(query.vector[None], k, among=masks)[0]
+        if mode == "okapi":
+            return self._search_okapi(query.text, k, among)
         if mode == "lexical":
             scores = self._ranking.lexical.scores(query.text)
-        elif self.approximate.applies(k):
-            positions, scores = self.approximate.scores(query, among)
-            return self._top(scores, k, positions)
         else:
             scores = self._ranking.scores(query)
         if among is not None:
             scores = np.where(among, scores, -np.inf)
+        return self._top(scores, k)
+
+    def _search_okapi(self, query: str, k: int, among: Mask | None) -> list[tuple[Memory, float]]:
+        """Search some memories, which alone are the documents; the last ones stay indexed."""
+        mask = np.ones(len(self), bool) if among is None else among
+        positions = np.flatnonzero(mask)
+        ids = self._ids.values[positions]
+        if self._okapi is None or not np.array_equal(self._okapi[0], ids):
+            self._okapi = ids, OkapiBM25([self.memories[at].text for at in positions])
+        scores = np.full(len(self), -np.inf, np.float32)
+        scores[positions] = self._okapi[1].scores(query)
         return self._top(scores, k)
 
     def nearest(
@@ -444,15 +438,10 @@ class ScopeIndex:
                 "it right before use, without an await between"
             )
 
-    def _top(
-        self, scores: Scores, k: int, positions: Positions | None = None
-    ) -> list[tuple[Memory, float]]:
-        """Return the best memories. ``positions`` of the scored memories; None for all."""
-        ids = self._ids.values if positions is None else self._ids.values[positions]
-        best = top_k(scores, ids, k)
-        best = best[np.isfinite(scores[best])]
-        found = best if positions is None else positions[best]
-        return [(self.memories[at], float(scores[i])) for at, i in zip(found, best, strict=True)]
+    def _top(self, scores: Scores, k: int) -> list[tuple[Memory, float]]:
+        """Return the best memories with their scores, without those masked by -inf."""
+        best = top_k(scores, self._ids.values, k)
+        return [(self.memories[at], float(scores[at])) for at in best if np.isfinite(scores[at])]
 
     def candidate_mask(self, candidates: CandidateIndex) -> Mask | None:
         """Return which candidates of the log are within the bounds; None for all.
@@ -461,13 +450,28 @@ class ScopeIndex:
         """
         return None
 
-    async def log(self, embedder: Embedder) -> LogIndex:
-        """Return the index of the log: all turns so far, and a model's statements."""
+    async def log(self, embedder: Embedder, *, wait: bool = True) -> LogIndex:
+        """Return the index of the log: all turns so far, and a model's statements.
+
+        Unless ``wait``, see :meth:`LogIndex.searchable`.
+        """
         size = self._log.size
-        await self._log.extend(self.state, embedder)
+        log = self._log
+        if wait:
+            await log.extend(self.state, embedder)
+        else:
+            log = await log.searchable(self.state, embedder)
         if self._on_growth and self._log.size != size:
             self._on_growth(self)
-        return self._log
+        return log
+
+    def cancel_reading(self) -> None:
+        """Ask what reads the log in the background to stop: nobody will use it."""
+        self._log.cancel_reading()
+
+    async def stop_reading(self) -> None:
+        """Stop what reads the log in the background."""
+        await self._log.stop_reading()
 
     # Turns
 

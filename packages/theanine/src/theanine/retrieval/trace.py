@@ -23,6 +23,9 @@ class RecallTrace:
     def search(self, log: LogIndex, query: Query, ranked: Sequence[RankedCandidate]) -> None:
         """Note the log that was searched, and what it found."""
 
+    def period(self, log: LogIndex, ranked: Sequence[RankedCandidate]) -> None:
+        """Note all that was said at the time that is asked for, in its order."""
+
     def record(self, stage: str, ranked: Iterable[RankedCandidate]) -> None:
         """Note the candidates that are left after a stage, best first."""
 
@@ -70,6 +73,11 @@ class RecordedTrace(RecallTrace):
         self.log = log
         self.evidence = log.candidates.explain(query, [found.position for found in ranked])
         self.record("ranking", ranked)
+
+    def period(self, log: LogIndex, ranked: Sequence[RankedCandidate]) -> None:
+        """Note the log, and the stage ``time``."""
+        self.log = log
+        self.record("time", ranked)
 
     def record(self, stage: str, ranked: Iterable[RankedCandidate]) -> None:
         """Note the candidates that are left after a stage, best first."""

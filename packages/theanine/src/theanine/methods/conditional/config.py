@@ -23,7 +23,8 @@ class ConditionalConfig(RecallConfig):
         selection: False records every turn of a user (ablation "no selection").
         context: False leaves the context out of records (ablation "no context").
         knowledge: False leaves the knowledge out of records (ablation "no knowledge").
-        recording: one model call for all records of a ``session``, or for each ``turn`` (paper).
+        recording: one model call for all decisions and one for all records of a ``session``, or
+            one of each for a ``turn`` (paper), which shows no later turn.
         retrieved: maximum number of turns of the history, and of conditional records.
         summaries: maximum number of session summaries.
         copies: what a reflection copies of the search results: the ``sentences`` that bear on the

@@ -17,7 +17,11 @@ from pydantic import BaseModel, Field
 from theanine.llm.bounds import ReplyBounds, one_of
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
-from theanine.methods.conditional.prompt_windows import PromptWindow, batched_windows
+from theanine.methods.conditional.prompt_windows import (
+    PromptWindow,
+    batched_windows,
+    single_windows,
+)
 from theanine.retrieval.query import is_standing_instruction
 from theanine.sentences import sentence_spans
 from theanine.summarization import local_summarize
@@ -77,13 +81,18 @@ def candidate_turns(turns: Sequence[Turn]) -> list[Turn]:
 
 
 async def decide(
-    turns: Sequence[Turn], session: Sequence[Turn], chat: ScopedChat | None
+    turns: Sequence[Turn],
+    session: Sequence[Turn],
+    chat: ScopedChat | None,
+    *,
+    by_turn: bool = False,
 ) -> list[Turn]:
     """Return those of ``turns`` that are worth a record, in order.
 
     ``session`` is the whole session of the turns. Noted decisions are final. On the other turns the
     model decides in one call (in one for each window of a very long session), or
-    :func:`local_decide`. Raises ModelError when the model fails.
+    :func:`local_decide`; ``by_turn``, in a call for each, which shows no later turn. Raises
+    ModelError when the model fails.
     """
     noted = noted_decisions(turns)
     candidates = candidate_turns(turns)
@@ -91,7 +100,11 @@ async def decide(
     if chat is None:
         chosen = undecided & local_decide(session)
     else:
-        windows = batched_windows(session, undecided, DECISIONS_PER_CALL)
+        windows = (
+            single_windows(session, undecided)
+            if by_turn
+            else batched_windows(session, undecided, DECISIONS_PER_CALL)
+        )
         replies = await gather([partial(_decide_window, window, chat) for window in windows])
         chosen = {turn for reply in replies for turn in reply}
     return [turn for turn in candidates if noted.get(turn.id, turn.id in chosen)]

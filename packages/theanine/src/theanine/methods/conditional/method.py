@@ -6,7 +6,8 @@ Source: Yuan et al., "Personalized Large Language Model Assistant with Evolving 
 Differences from the paper:
 
 - Decisions are made with the reply, as in the paper. Turns without such a decision (imported
-  history, a second turn before one reply) are decided about in one call after the session.
+  history, a second turn before one reply) are decided about after the session: in one call, or
+  with ``recording="turn"`` (paper) in one for each, which shows the session up to that turn.
 - Records are made after the session, by default all in one call, so that a context may also include
   later turns. One prompt asks for context and knowledge; related turns are named by number.
 - Each kind of memory has its own k when several are searched.
@@ -20,7 +21,7 @@ Differences from the paper:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import accumulate
 
@@ -121,14 +122,17 @@ class Conditional(MethodBase[ConditionalConfig]):
         chosen = candidate_turns(turns)
         if self.config.selection:
             noted, local = noted_decisions(turns), local_decide(turns)
-            undecided = sum(turn.id not in noted for turn in chosen)
+            undecided = {turn.id for turn in chosen if turn.id not in noted}
             chosen = [turn for turn in chosen if noted.get(turn.id, turn.id in local)]
             if undecided:
+                shown = turn_tokens
+                if self.config.recording == "turn":
+                    calls, shown = len(undecided), _tokens_up_to(undecided, turns)
                 total += Estimate(
                     calls=calls,
                     input_tokens=calls * count_prompt_tokens(DECIDE)
-                    + turn_tokens
-                    + _NUMBER_TOKENS * undecided,
+                    + shown
+                    + _NUMBER_TOKENS * len(undecided),
                     output_tokens=_NUMBER_TOKENS * len(chosen) + 10 * calls,
                 )
         return total + self._estimate_records(turns, chosen)
@@ -174,7 +178,8 @@ class Conditional(MethodBase[ConditionalConfig]):
         session = [turn for turn in dialogue if turn.id <= turns[-1].id]
         chosen = candidate_turns(turns)
         if self.config.selection:
-            chosen = await decide(turns, session, context.chat)
+            by_turn = self.config.recording == "turn"
+            chosen = await decide(turns, session, context.chat, by_turn=by_turn)
         return await record(chosen, session, context.chat, self.config)
 
     async def _search(
@@ -190,11 +195,8 @@ class Conditional(MethodBase[ConditionalConfig]):
     def _estimate_records(self, turns: Sequence[Turn], chosen: Sequence[Turn]) -> Estimate:
         if not chosen:
             return Estimate()
-        ids = {turn.id for turn in chosen}
         if self.config.recording == "turn":
-            calls = len(chosen)
-            totals = accumulate(count_turn_tokens([turn]) for turn in turns)
-            shown = sum(total for turn, total in zip(turns, totals, strict=True) if turn.id in ids)
+            calls, shown = len(chosen), _tokens_up_to({turn.id for turn in chosen}, turns)
         else:
             batches = -(-len(chosen) // RECORDS_PER_CALL)
             calls = max(len(split_windows(turns)), batches)
@@ -205,3 +207,9 @@ class Conditional(MethodBase[ConditionalConfig]):
             input_tokens=prompt_tokens + shown + _NUMBER_TOKENS * len(chosen),
             output_tokens=len(chosen) * _RECORD_TOKENS,
         )
+
+
+def _tokens_up_to(ids: Collection[int], turns: Sequence[Turn]) -> int:
+    """Return the tokens of calls that each show the turns up to one of those with these ids."""
+    totals = accumulate(count_turn_tokens([turn]) for turn in turns)
+    return sum(total for turn, total in zip(turns, totals, strict=True) if turn.id in ids)

@@ -5,16 +5,18 @@ Source: section 3.1 ("Conditional memory") and appendix C.2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from theanine.errors import SettingsError
 from theanine.llm.bounds import ReplyBounds, one_of
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
+from theanine.llm.published import find_labeled
 from theanine.methods.conditional.config import CONDITIONAL, ConditionalConfig
 from theanine.methods.conditional.prompt_windows import (
     PromptWindow,
@@ -24,8 +26,8 @@ from theanine.methods.conditional.prompt_windows import (
 from theanine.methods.shared.memories import join_repeated, make_memory
 from theanine.summarization import local_summarize, repeats_memories
 from theanine.text.attribution import without_attribution
-from theanine.text.formatting import format_speaker, one_line
-from theanine.text.numbering import format_numbered, turn_numbers
+from theanine.text.formatting import format_dialogue, format_speaker, one_line
+from theanine.text.numbering import copied_lines, copying_tokens, format_numbered, turn_numbers
 from theanine.types import LOCAL_MODEL, NewMemory, Turn
 
 if TYPE_CHECKING:
@@ -57,7 +59,17 @@ class Records(BaseModel):
     records: list[Record]
 
 
-RECORD = load_prompt("theanine.methods.conditional", "conditional-record", 1, Records)
+def _published(reply: str, values: Mapping[str, str]) -> dict[str, object]:
+    """Read the record of one turn: the related turns copied out, the summary and the note."""
+    labels = {"related": "Context", "context": "Summary", "knowledge": "Note"}
+    fields = find_labeled(reply, labels)
+    related = copied_lines(fields["related"], values["turns"])
+    return {"records": [{**fields, "turn": values["asked"], "related": related}]}
+
+
+RECORD = load_prompt(
+    "theanine.methods.conditional", "conditional-record", 1, Records, published=_published
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +98,14 @@ async def record(
     """Return one memory for each of ``turns``, in order, with the parts that ``config`` keeps.
 
     ``session`` is the whole session of the turns. The source turns are the turn and, if the context
-    is kept, its related turns. Raises ModelError when the model fails.
+    is kept, its related turns. Raises ModelError when the model fails, and SettingsError for a
+    published prompt, which asks about one turn, without ``recording=turn``.
     """
     if chat is None:
         drafts = local_records(turns, session)
         return [_memory(draft, config, LOCAL_MODEL, "") for draft in drafts]
+    if chat.replaced(RECORD).in_published_form and config.recording != "turn":
+        raise SettingsError("the published prompt asks about one turn: set recording=turn")
     ids = {turn.id for turn in turns}
     if config.recording == "turn":
         windows = single_windows(session, ids)
@@ -104,14 +119,18 @@ async def record(
 
 
 async def _record_window(window: PromptWindow, chat: ScopedChat) -> list[DraftRecord]:
-    turns = window.turns
+    turns, shown = window.turns, format_numbered(window.lines)
+    tokens = 50 + 250 * len(window.targets)
+    if chat.replaced(RECORD).in_published_form:
+        tokens = copying_tokens(shown)
     reply = await chat.ask(
         RECORD,
         source_sessions=window.source_sessions,
         check=partial(_fault, window),
-        bounds=_bounds(window),
-        turns=format_numbered(window.lines),
+        bounds=_bounds(window, tokens),
+        turns=shown,
         asked=window.numbers,
+        input=format_dialogue(window.targets.values()),
     )
     return [
         DraftRecord(
@@ -124,10 +143,10 @@ async def _record_window(window: PromptWindow, chat: ScopedChat) -> list[DraftRe
     ]
 
 
-def _bounds(window: PromptWindow) -> ReplyBounds:
+def _bounds(window: PromptWindow, tokens: int) -> ReplyBounds:
     count = len(window.targets)
     return ReplyBounds(
-        50 + 250 * count,
+        tokens,
         {
             "records": {"minItems": count, "maxItems": count},
             "records[].turn": one_of(window.targets),

@@ -6,7 +6,7 @@ results to a second one (pseudo-relevance feedback) found no more evidence.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -15,7 +15,9 @@ from pydantic import BaseModel, Field
 
 from theanine.errors import UnusableReply
 from theanine.llm.bounds import ReplyBounds, number_list
+from theanine.llm.parsing import InvalidReply
 from theanine.llm.prompt import load_prompt
+from theanine.llm.published import partition_label
 from theanine.methods.shared.provenance import dialogue_sessions
 from theanine.sentences import sentence_spans
 from theanine.text.formatting import (
@@ -25,6 +27,7 @@ from theanine.text.formatting import (
     group_by_day,
     one_line,
 )
+from theanine.text.numbering import copied_lines, copying_tokens
 from theanine.types import Memory, Utterance
 
 if TYPE_CHECKING:
@@ -72,9 +75,24 @@ class Reflection(BaseModel):
     keywords: list[str] = Field(description="words that the missing memory is likely to contain")
 
 
+def _published(reply: str, values: Mapping[str, str]) -> dict[str, object]:
+    """Read what is copied out of the search results behind Memory:, or keywords behind Query:."""
+    _, enough, copied = partition_label(reply, "Memory")
+    _, missing, keywords = partition_label(reply, "Query")
+    if enough == missing:
+        raise InvalidReply("it needs <Memory>: or <Query>:, and not both")
+    return {
+        "enough": enough,
+        "relevant": copied_lines(copied, values["found"]),
+        "keywords": [word for part in keywords.split(",") if (word := part.strip(" .\n"))],
+    }
+
+
 _PACKAGE = "theanine.methods.conditional"
-REFLECT_MEMORIES = load_prompt(_PACKAGE, "conditional-reflect", 1, Reflection)
-REFLECT_SENTENCES = load_prompt(_PACKAGE, "conditional-reflect", 2, Reflection)
+REFLECT_MEMORIES = load_prompt(_PACKAGE, "conditional-reflect", 1, Reflection, published=_published)
+REFLECT_SENTENCES = load_prompt(
+    _PACKAGE, "conditional-reflect", 2, Reflection, published=_published
+)
 
 
 async def search_and_reflect(
@@ -168,13 +186,17 @@ async def _reflect(
             (f"M{order[memory.id]}, {day_label(memory.at, memory.dated)}", f"[{number}] {text}")
             for number, (memory, _, text) in enumerate(excerpts, 1)
         )
+    step = REFLECT_MEMORIES if copies == "memories" else REFLECT_SENTENCES
+    tokens = 100 + 15 * (len(excerpts) + MAX_KEYWORDS)
+    if chat.replaced(step).in_published_form:
+        tokens = copying_tokens(found)
     return await chat.ask(
-        REFLECT_MEMORIES if copies == "memories" else REFLECT_SENTENCES,
+        step,
         source_sessions=dialogue_sessions(dialogue)
         | source_sessions([memory for memory, _, _ in excerpts]),
         check=partial(_fault, len(excerpts)),
         bounds=ReplyBounds(
-            100 + 15 * (len(excerpts) + MAX_KEYWORDS),
+            tokens,
             {
                 **number_list("relevant", 1, len(excerpts), len(excerpts)),
                 "keywords": {"maxItems": MAX_KEYWORDS},
@@ -182,6 +204,7 @@ async def _reflect(
             },
         ),
         dialogue=format_dialogue(dialogue),
+        last=format_dialogue(dialogue[-1:]),
         found=found,
     )
 

@@ -5,7 +5,7 @@ Source: section 3.1 and appendix C.2 (table 17).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.prompt import load_prompt
+from theanine.llm.published import find_labeled
 from theanine.methods.base import Context, Reply, ReplyPrompt
 from theanine.methods.conditional.config import CONDITIONAL
 from theanine.methods.conditional.decide import YES, decision_notes, local_decide
@@ -30,12 +31,18 @@ class Decided(BaseModel):
     worth: Literal["yes", "no"] = Field(description="whether the last turn is worth remembering")
 
 
+def _published(reply: str, _: Mapping[str, str]) -> dict[str, str]:
+    fields = find_labeled(reply, {"response": "Respond", "worth": "Decision"})
+    return {**fields, "worth": fields["worth"].strip(" .\"'*").casefold()}
+
+
 REPLY = load_prompt(
     "theanine.methods.conditional",
     "conditional-reply",
     1,
     Decided,
     ReplyBounds(REPLY_TOKENS, {"response": {"minLength": 1, "maxLength": REPLY_LIMIT}}),
+    published=_published,
 )
 
 

@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from anyio import to_thread
+
 from theanine.errors import UnusableReply
 from theanine.methods.base import Context, Estimate
 from theanine.methods.memochat.config import MemoChatConfig
@@ -156,8 +158,7 @@ class MemoChat(MethodBase[MemoChatConfig]):
 async def _memos(turns: Sequence[Turn], context: Context) -> list[NewMemory]:
     if context.chat is None:
         texts = [turn.full_text for turn in turns]
-        vectors = await context.embedder.embed(texts)
-        spans = segment_locally(texts, vectors, exchange_starts(turns))
+        spans = await to_thread.run_sync(segment_locally, texts, None, exchange_starts(turns))
         return [_memory(memo, turns, LOCAL_MODEL, "") for memo in local_write_memos(turns, spans)]
     memos = await write_memos(turns, context.chat)
     memories = join_repeated(

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from theanine.llm.bounds import ReplyBounds, number_list
 from theanine.llm.prompt import load_prompt
 from theanine.methods.memochat.memos import SUMMARY_LIMIT, TOPIC_LIMIT
+from theanine.methods.shared.picks import find_pick_fault
 from theanine.methods.shared.provenance import dialogue_sessions
 from theanine.text.formatting import format_dialogue, format_memory
 from theanine.types import Memory, Utterance
@@ -43,7 +44,7 @@ async def pick_memos(
     picked = await chat.ask(
         PICK_MEMOS,
         source_sessions={memo.session for memo in memos} | dialogue_sessions(dialogue),
-        check=lambda picked: _fault(picked.memos, len(memos), limit),
+        check=lambda picked: find_pick_fault(picked.memos, len(memos), limit, "notes"),
         bounds=ReplyBounds(50 + 10 * limit, number_list("memos", 1, len(memos), limit)),
         memos="\n".join(
             f"[{number}] {format_memory(memo, MEMO_LIMIT)}" for number, memo in enumerate(memos, 1)
@@ -52,13 +53,3 @@ async def pick_memos(
         most=str(limit),
     )
     return [memos[number - 1] for number in picked.memos]
-
-
-def _fault(numbers: Sequence[int], shown: int, limit: int) -> str | None:
-    if strange := sorted({number for number in numbers if not 1 <= number <= shown}):
-        return f"there are no notes {strange}, only 1 to {shown}"
-    if doubled := sorted({number for number in numbers if numbers.count(number) > 1}):
-        return f"notes {doubled} are picked more than once"
-    if len(numbers) > limit:
-        return f"{len(numbers)} notes are too many: pick the {limit} most useful"
-    return None

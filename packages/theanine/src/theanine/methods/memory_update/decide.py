@@ -6,7 +6,8 @@ Bae et al.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -14,7 +15,9 @@ from pydantic import BaseModel, Field, field_validator
 
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.gather import gather
+from theanine.llm.parsing import InvalidReply
 from theanine.llm.prompt import load_prompt
+from theanine.llm.published import partition_label
 from theanine.methods.memory_update.local_decide import local_decide
 from theanine.methods.memory_update.operations import Decision, Operation
 from theanine.methods.shared.pairs import (
@@ -36,6 +39,7 @@ SourceSessions = Callable[[Sequence[Memory]], set[int]]
 """Returns the ids of the sessions that memories may quote."""
 
 _OPERATIONS = {str(operation).casefold(): operation for operation in Operation}
+_IN_CAPITALS = [name.upper() for name in _OPERATIONS]
 
 
 class _Decided(BaseModel):
@@ -75,6 +79,22 @@ class Decisions(BaseModel):
     decisions: list[NumberedDecision]
 
 
+def _published(reply: str, _: Mapping[str, str]) -> dict[str, str]:
+    """Read the operation that a reply names in capitals, or alone, outside of its explanation."""
+    before, found, explanation = partition_label(reply, "Explanation")
+    operation = partition_label(explanation, "(?:Operation|Relation|Answer)")
+    outside = f"{before}\n{operation[2]}"
+    alone = re.fullmatch(r"\W*(?:\w+\W*:)?\W*(\w+)\W*", outside)
+    words = [alone[1].upper()] if alone else re.findall(r"\w+", outside)
+    named = {word for word in words if word in _IN_CAPITALS}
+    if len(named) != 1:
+        raise InvalidReply(
+            f"it names {'several' if named else 'none'} of {', '.join(_IN_CAPITALS)}"
+            + " outside of its explanation" * found
+        )
+    return {"operation": named.pop(), "explanation": (operation[0] if found else reply).strip()}
+
+
 UPDATE = load_prompt("theanine.methods.memory_update", "update-memories", 1, Decisions)
 UPDATE_PAIR = load_prompt(
     "theanine.methods.memory_update",
@@ -82,6 +102,7 @@ UPDATE_PAIR = load_prompt(
     1,
     PairDecision,
     ReplyBounds(250, {"explanation": {"maxLength": 400}}),
+    published=_published,
 )
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from theanine.errors import SettingsError
 from theanine.methods.shared.config import ReplyConfig, check_minimums
+from theanine.retrieval.scope_index import RetrievalMode
 
 MAX_DEMONSTRATIONS = 3
 
@@ -20,6 +21,9 @@ class RecursiveSummaryConfig(ReplyConfig):
         rewrite: after each session, let the model write the whole summary again, as the paper does;
             what it leaves out is gone from the summary. Otherwise a sentence stays until the model
             names it as outdated or includes it in a new one.
+        selected: number of the summary's sentences that the model selects before a reply, as
+            RSum-LLM does in Theanine's first version; without a model, the best by retrieval. 0
+            recalls all, as the paper does.
         demonstrations: number of worked examples shown to the model before a reply, at most as many
             as there are: three, or those of ``examples``.
         examples: file of worked examples to show instead of the bundled ones, such as
@@ -29,7 +33,8 @@ class RecursiveSummaryConfig(ReplyConfig):
         local_unit: what one of these is: a single ``utterance``, or an ``exchange``, as in the
             paper's published script.
         retrieval: how these are ranked: ``lexical`` by BM25, ``dense`` by cosine, ``hybrid`` by all
-            evidence of :class:`theanine.retrieval.ranking.RankingConfig`.
+            evidence of :class:`theanine.retrieval.ranking.RankingConfig`, ``okapi`` by the BM25 of
+            LangChain.
         query_turns: number of latest turns of the dialogue that form the query; None takes all.
         budget: maximum tokens of the recollection (bundled tokenizer), best sentences first; None
             sets no limit.
@@ -37,17 +42,19 @@ class RecursiveSummaryConfig(ReplyConfig):
 
     sentences: int = 20
     rewrite: bool = False
+    selected: int = 0
     demonstrations: int = 0
     examples: str = ""
     utterances: int = 0
     local_unit: Literal["utterance", "exchange"] = "utterance"
-    retrieval: Literal["lexical", "dense", "hybrid"] = "hybrid"
+    retrieval: RetrievalMode = "hybrid"
     query_turns: int | None = 6
     budget: int | None = None
 
     def __post_init__(self) -> None:
         ReplyConfig.__post_init__(self)
-        check_minimums(self, sentences=1, demonstrations=0, utterances=0, query_turns=1, budget=0)
+        check_minimums(self, sentences=1, selected=0, demonstrations=0, utterances=0)
+        check_minimums(self, query_turns=1, budget=0)
         if self.demonstrations > MAX_DEMONSTRATIONS and not self.examples:
             raise SettingsError(
                 f"demonstrations must be 0 to {MAX_DEMONSTRATIONS}, not {self.demonstrations}; "
@@ -67,6 +74,6 @@ class RecursiveSummaryConfig(ReplyConfig):
             reply_prompt="transcript",
             rewrite=True,
             local_unit="exchange",
-            retrieval="lexical",
+            retrieval="okapi",
             query_turns=1,
         )

@@ -13,14 +13,17 @@ Differences from the paper:
   ``rewrite`` the model writes the whole summary again, as in the paper.
 - Sentences show the day of their last source turn.
 - A session that exceeds one prompt is added window by window.
+- With ``selected`` the model selects sentences before a reply, as in Theanine's comparison.
 - With a token budget the best sentences for the dialogue are kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from theanine.errors import UnusableReply
 from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.recursive_summary.config import RecursiveSummaryConfig
 from theanine.methods.recursive_summary.few_shot import (
@@ -28,6 +31,7 @@ from theanine.methods.recursive_summary.few_shot import (
     read_examples,
     respond_few_shot,
 )
+from theanine.methods.recursive_summary.select import select_sentences
 from theanine.methods.shared.memories import UTTERANCE, excerpt_memories, with_vectors
 from theanine.methods.shared.provenance import source_sessions
 from theanine.methods.shared.recall import make_part, pack, query_text, retrieve
@@ -93,13 +97,29 @@ class RecursiveSummary(MethodBase[RecursiveSummaryConfig]):
         """Return the current summary, then the best of local memory, each in time order."""
         query = query_text(dialogue, self.config.query_turns)
         parts = await summary_parts(query, dialogue, context)
+        notes: tuple[str, ...] = ()
+        if limit := self.config.selected:
+            try:
+                parts = await self._select(parts, dialogue, context, limit)
+            except UnusableReply as error:
+                parts = parts[:limit]
+                notes = (f"no sentence was selected, so these are the best by retrieval: {error}",)
         parts += await self._local_parts(query, dialogue, context)
-        return pack(
+        recollection = pack(
             query,
             parts,
             context.token_budget(self.config.budget),
             lambda memory: (memory.kind != STATEMENT, memory.order),
         )
+        return replace(recollection, notes=recollection.notes + notes)
+
+    async def _select(
+        self, parts: list[Part], dialogue: Sequence[Utterance], context: Context, limit: int
+    ) -> list[Part]:
+        """Return the parts of the summary for the dialogue, best first."""
+        if context.chat is None or not parts:
+            return parts[:limit]
+        return await select_sentences(parts, dialogue, context.chat, context.index, limit=limit)
 
     async def respond(
         self,

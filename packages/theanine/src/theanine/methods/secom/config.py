@@ -31,7 +31,8 @@ class SecomConfig(ExcerptConfig):
         segment_turns: expected turns of a segment for ``local``, 2 or more; None keeps the value
             that its weights were fitted on.
         guidance: file of guidance for ``llm``; see :mod:`theanine.methods.secom.reflect`.
-        close_look: number of best segments to rerank by their single turns; 0 turns it off.
+        close_look: number of best segments to rerank by their single turns; 0 turns it off, which
+            ``retrieval="okapi"`` needs.
         whole: return whole segments only. Otherwise, where a token budget cuts, segments come with
             their best turns; that needs ``close_look``.
     """
@@ -49,6 +50,8 @@ class SecomConfig(ExcerptConfig):
     def __post_init__(self) -> None:
         ExcerptConfig.__post_init__(self)
         check_minimums(self, close_look=0, segment_turns=2)
+        if self.retrieval == "okapi" and self.close_look:
+            raise SettingsError("retrieval=okapi ranks whole segments: set close_look=0 as well")
         if not _SEGMENTER.fullmatch(self.segmenter):
             raise SettingsError(
                 "segmenter must be llm, local, trained:FOLDER or every:N, such as every:4, not "

@@ -98,7 +98,7 @@ class Secom(MethodBase[SecomConfig]):
         context: Context,
     ) -> MemoryBatch:
         """Make a memory of every segment; imported memories are not used."""
-        division = await divide(turns, context.chat, context.embedder, self.config, self.guidance)
+        division = await divide(turns, context.chat, self.config, self.guidance)
         segments = [turns[first : last + 1] for first, last in division.spans]
         memories = [
             await self._memory(segment, division)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from theanine.embeddings.base import Embedder
 from theanine.errors import UnusableReply
 from theanine.methods.secom.ask_segments import SEGMENT, SEGMENT_GUIDED, ask_segments
 from theanine.methods.secom.config import SecomConfig
@@ -53,7 +52,6 @@ class Division:
 async def divide(
     turns: Sequence[Turn],
     chat: ScopedChat | None,
-    embedder: Embedder,
     config: SecomConfig,
     guidance: str = "",
 ) -> Division:
@@ -77,14 +75,14 @@ async def divide(
         )
         return Division(spans=spans)
     if config.segmenter == "local" or chat is None:
-        return Division(spans=await divide_locally(turns, embedder, config.segment_turns))
+        return Division(spans=await divide_locally(turns, config.segment_turns))
     label = SEGMENT_GUIDED.label if guidance else SEGMENT.label
     try:
         spans = await ask_segments(
             turns, chat, guidance=guidance, source_sessions={turn.session for turn in turns}
         )
     except UnusableReply:
-        spans = await divide_locally(turns, embedder, config.segment_turns)
+        spans = await divide_locally(turns, config.segment_turns)
         return Division(spans=spans, made_by=LOCAL_MODEL, prompt=label)
     return Division(spans=spans, made_by=chat.model, prompt=label)
 
@@ -95,12 +93,10 @@ def trained_folder(config: SecomConfig) -> str:
     return folder if kind == "trained" else ""
 
 
-async def divide_locally(
-    turns: Sequence[Turn], embedder: Embedder, segment_turns: int | None = None
-) -> list[Span]:
+async def divide_locally(turns: Sequence[Turn], segment_turns: int | None = None) -> list[Span]:
     """Divide a session by the local segmenter without splitting an exchange."""
     texts = [turn.full_text for turn in turns]
     weights = load_weights()
     if segment_turns:
         weights = with_expected_length(segment_turns, weights)
-    return segment_locally(texts, await embedder.embed(texts), exchange_starts(turns), weights)
+    return await to_thread.run_sync(segment_locally, texts, None, exchange_starts(turns), weights)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from theanine.embeddings.base import Vectors
 from theanine.methods.base import Context
-from theanine.methods.shared.recall import build_query
+from theanine.recall.understand import build_query
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, Unit
 from theanine.retrieval.scope_index import RetrievalMode, ScopeIndex

@@ -82,27 +82,41 @@ class BudgetConfig(ReplyConfig):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecallConfig(ReplyConfig):
-    """Settings of a recall that retrieves memories and packs them into a budget.
+class QueryConfig(ReplyConfig):
+    """Settings of a recall that makes a query of the dialogue.
 
     Attributes:
-        retrieved: maximum number of memories to return when there is no token budget.
-        retrieval: ``dense`` ranks by cosine, ``lexical`` by BM25, ``hybrid`` by all evidence of
-            :class:`theanine.retrieval.ranking.RankingConfig`.
         query_turns: number of latest turns of the dialogue that form the query; None takes all.
         query_names: put each turn's speaker before it in the query.
         budget: maximum tokens of the recollection (bundled tokenizer); None sets no limit.
     """
 
-    retrieved: int = 6
-    retrieval: RetrievalMode = "hybrid"
     query_turns: int | None = 6
     query_names: bool = False
     budget: int | None = None
 
     def __post_init__(self) -> None:
         ReplyConfig.__post_init__(self)
-        check_minimums(self, retrieved=1, query_turns=1, budget=0)
+        check_minimums(self, query_turns=1, budget=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallConfig(QueryConfig):
+    """Settings of a recall that retrieves memories and packs them into a budget.
+
+    Attributes:
+        retrieved: maximum number of memories to return when there is no token budget.
+        retrieval: ``dense`` ranks by cosine, ``lexical`` by BM25, ``hybrid`` by all evidence of
+            :class:`theanine.retrieval.ranking.RankingConfig`; ``okapi`` by the BM25 of LangChain,
+            with which published figures were made.
+    """
+
+    retrieved: int = 6
+    retrieval: RetrievalMode = "hybrid"
+
+    def __post_init__(self) -> None:
+        QueryConfig.__post_init__(self)
+        check_minimums(self, retrieved=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

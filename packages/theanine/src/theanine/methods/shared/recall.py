@@ -7,11 +7,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from theanine.embeddings.base import embed_queries
 from theanine.methods.base import Context
 from theanine.methods.shared.config import RecallConfig
+from theanine.recall.understand import build_query, query_text
 from theanine.retrieval.budget import fit_budget, fit_prefix
-from theanine.retrieval.query import Query
 from theanine.retrieval.scope_index import RetrievalMode, ScopeIndex
 from theanine.text.formatting import format_dated_turns, format_memory
 from theanine.types import LOCAL_MODEL, Memory, Part, Recollection, Turn, Utterance
@@ -20,17 +19,6 @@ _CANDIDATES_FOR_BUDGET = 200
 
 PartFormatter = Callable[[Memory, float, Context], Awaitable[Part]]
 """Makes the part of a retrieved memory, given its score."""
-
-
-def query_text(dialogue: Sequence[Utterance], turns: int | None, *, names: bool = False) -> str:
-    """Return the text of the last ``turns`` turns of the dialogue, or of all turns with None.
-
-    With ``names``, each begins with its speaker.
-    """
-    latest = dialogue[-turns:] if turns else dialogue
-    if names:
-        return "\n".join(f"{turn.speaker}: {turn.full_text}" for turn in latest)
-    return "\n".join(utterance.full_text for utterance in latest).strip()
 
 
 def search_depth(retrieved: int, budget: int | None) -> int:
@@ -78,33 +66,6 @@ async def retrieve(
         ranked = (await reranking.rerank(query, ranked, lambda memory: memory.text))[:k]
         context.trace.record_memories("reranking", ranked)
     return ranked
-
-
-async def build_query(
-    query: str,
-    dialogue: Sequence[Utterance],
-    context: Context,
-    mode: RetrievalMode,
-    without_speakers: Callable[[str], str] | None = None,
-) -> Query:
-    """Return the query with its vector; the last turn gives the asker and the time.
-
-    ``without_speakers`` removes the names of speakers; by default, those of the memories.
-
-    Each text is embedded once per context, as a query where the embedder distinguishes queries.
-    """
-    remove = without_speakers or context.index.without_speakers
-    topic = remove(query) if mode == "hybrid" else query
-    if topic not in context.query_vectors:
-        context.query_vectors[topic] = await embed_queries(context.embedder, [topic])
-    last = dialogue[-1]
-    return Query(
-        text=query,
-        vector=context.query_vectors[topic][0],
-        latest=last.full_text,
-        asker=last.speaker,
-        asked_at=context.asked_at(dialogue),
-    )
 
 
 def make_part(

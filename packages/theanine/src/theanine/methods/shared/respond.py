@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from theanine.errors import SettingsError
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.prompt import PromptTemplate, load_prompt
+from theanine.llm.published import labeled
 from theanine.methods.base import Context, Reply, ReplyPrompt
 from theanine.methods.shared.chat_prompt import REPLY_TOKENS, RESPOND_CHAT, chat_messages
 from theanine.methods.shared.provenance import dialogue_sessions, source_sessions
@@ -64,6 +65,7 @@ RESPOND_REASONED = load_prompt(
             "response": {"minLength": 1, "maxLength": REPLY_LIMIT},
         },
     ),
+    published=labeled(rationale="Rationale", response="Response"),
 )
 
 
@@ -202,6 +204,7 @@ async def ask_reply(
         speaker=format_speaker(speaker),
         remembered=format_recollection(recollection),
         dialogue=format_dialogue(dialogue),
+        last=format_dialogue(dialogue[-1:]),
         **values,
     )
 

@@ -12,7 +12,7 @@ from theanine.methods.shared.estimates import (
 )
 from theanine.methods.shared.pairs import PAIRS_PER_CALL
 from theanine.methods.shared.statements import estimate_summary
-from theanine.methods.theanine.config import TheanineConfig
+from theanine.methods.theanine.config import Linking
 from theanine.methods.theanine.relate import RELATE, RELATE_PAIR
 from theanine.types import Turn
 
@@ -22,16 +22,16 @@ _JUDGEMENT_TOKENS = 35
 """Tokens of one judgement in a reply."""
 
 
-def estimate(turns: Sequence[Turn], config: TheanineConfig) -> Estimate:
+def estimate(turns: Sequence[Turn], linking: Linking) -> Estimate:
     """Return the cost of a session whose earlier sessions are about as long as itself."""
     summary = estimate_summary(turns)
-    if not config.relation_aware:
+    if not linking.relation_aware:
         return summary
     memories, turn_tokens = estimate_statements(turns), count_turn_tokens(turns)
-    pairs = memories * config.associates
-    if config.relating == "pairs":
+    pairs = memories * linking.associates
+    if linking.relating == "pairs":
         calls, each = pairs, count_prompt_tokens(RELATE_PAIR) + 2 * turn_tokens
-    elif config.relating == "memory":
+    elif linking.relating == "memory":
         calls, each = memories, count_prompt_tokens(RELATE)
     else:
         calls, each = -(-pairs // PAIRS_PER_CALL), count_prompt_tokens(RELATE)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from theanine.methods.shared.pairs import Pair
-from theanine.methods.theanine.config import TheanineConfig
+from theanine.methods.theanine.config import Linking
 from theanine.methods.theanine.judgement import Judgement
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.types import NewLink
@@ -20,7 +20,7 @@ def choose_links(
     pairs: Sequence[Pair],
     judgements: Sequence[Judgement],
     index: ScopeIndex,
-    config: TheanineConfig,
+    linking: Linking,
 ) -> list[NewLink]:
     """Return the edges into the new memories, given the graph before this session.
 
@@ -32,7 +32,7 @@ def choose_links(
     related = [
         (pair, judgement)
         for pair, judgement in zip(pairs, judgements, strict=True)
-        if not (config.relation_aware and judgement.relation is None)
+        if not (linking.relation_aware and judgement.relation is None)
     ]
     return [
         NewLink(
@@ -44,12 +44,12 @@ def choose_links(
             made_by=judgement.made_by,
             prompt=judgement.prompt,
         )
-        for pair, judgement in _choose(related, index, config)
+        for pair, judgement in _choose(related, index, linking)
     ]
 
 
-def _choose(related: Sequence[_Judged], index: ScopeIndex, config: TheanineConfig) -> list[_Judged]:
-    if config.link_to == "best" and all(one.chance is not None for _, one in related):
+def _choose(related: Sequence[_Judged], index: ScopeIndex, linking: Linking) -> list[_Judged]:
+    if linking.link_to == "best" and all(one.chance is not None for _, one in related):
         ranked = sorted(related, key=_chance, reverse=True)
         count = Counter[int]()
         best: list[_Judged] = []
@@ -61,7 +61,7 @@ def _choose(related: Sequence[_Judged], index: ScopeIndex, config: TheanineConfi
     chosen: dict[tuple[int, int], _Judged] = {}
     for pair, judgement in related:
         older = pair.older.id
-        target = older if config.link_to == "all" else index.graph.component(older)
+        target = older if linking.link_to == "all" else index.graph.component(older)
         best_yet = chosen.get((pair.newer_index, target))
         if best_yet is None or _recency(best_yet[0]) < _recency(pair):
             chosen[pair.newer_index, target] = (pair, judgement)

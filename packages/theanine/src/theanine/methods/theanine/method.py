@@ -1,197 +1,67 @@
-"""Theanine: link memories into timelines of cause and change, recall them, refine them, reply.
+"""Theanine: link memories into timelines of cause and change, and recall all that was said.
 
-Source: Ong, Kim et al., "Towards Lifelong Dialogue Agents via Timeline-based Memory Management"
-(NAACL 2025; the first two authors share the first place): phases I (section 2.1), II (2.2) and III
-(2.3). Its first version is Kim, Ong et al., "Theanine: Revisiting Memory Management in Long-term
-Conversations with Timeline-augmented Response Generation" (arXiv, 2024).
+After Ong, Kim et al. (NAACL 2025); :mod:`theanine.methods.theanine.paper` is their method as
+published. What differs here:
 
-Differences from the paper; ``TheanineConfig.paper()`` sets its values for the first five:
-
-- One call relates a whole session, by the turns that support its memories and the older ones.
+- A recall searches the whole log, not only memories, and asks no model; what is linked is returned
+  together (:mod:`theanine.recall`).
 - The query is the last six turns of the dialogue.
-- Retrieval adds words, neighbors, speakers and days to the cosine.
+- One call relates a whole session, by the turns that support its memories and the older ones.
 - The memories that a new one is compared with are found by rare words and speakers as well, ten of
   them without a model, which links the new one to the two most probable.
-- A timeline is refined without near-duplicates, in at most 40 statements and 150 words.
 - Statements keep the time of the last turn that supports them, besides that of their session.
 - A statement in which the assistant only repeats a recalled memory is not remembered again.
-- Where the component's oldest memory doesn't reach a retrieved one, its timeline starts at its
-  oldest ancestor.
-- No timeline is returned twice. Within a token budget each memory appears once, in the best of its
-  timelines, and all timelines are in time order.
-
-The authors' program differs from the paper, which is followed here: docs/methods/theanine.md has a
-list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from itertools import pairwise
+from typing import Any, cast
 
-from theanine.embeddings.base import Vectors
-from theanine.llm.gather import gather
-from theanine.methods.base import Context, Estimate, Reply
-from theanine.methods.shared.memories import embed_memories
-from theanine.methods.shared.pairs import Pair, pair_with_earlier
-from theanine.methods.shared.recall import query_text, retrieve
-from theanine.methods.shared.respond import MethodBase, reply
-from theanine.methods.shared.statements import summarize_session
-from theanine.methods.theanine.associates import CANDIDATES, find_associates
-from theanine.methods.theanine.config import TheanineConfig
-from theanine.methods.theanine.estimate import estimate
-from theanine.methods.theanine.judgement import Judgement
-from theanine.methods.theanine.limit_statements import retrieved_position
-from theanine.methods.theanine.link import choose_links
-from theanine.methods.theanine.local_relate import SHORT
-from theanine.methods.theanine.recall_log import recall_from_log
-from theanine.methods.theanine.refine import format_timeline, refine
-from theanine.methods.theanine.relate import Scene, relate
-from theanine.methods.theanine.sample_timelines import longest_paths, sample_timelines
-from theanine.retrieval.budget import fit_budget
-from theanine.text.formatting import format_memory
-from theanine.types import (
-    LOCAL_MODEL,
-    ImportedMemory,
-    Memory,
-    MemoryBatch,
-    NewMemory,
-    Part,
-    Recollection,
-    Session,
-    Timeline,
-    Turn,
-    Utterance,
-)
+from theanine.methods.base import Context, Reply
+from theanine.methods.shared.respond import reply
+from theanine.methods.theanine.config import TheanineConfig, TheaninePaperConfig
+from theanine.methods.theanine.former_settings import PAPER, current_settings
+from theanine.methods.theanine.paper import TheaninePaper
+from theanine.methods.theanine.remember import RemembersTimelines
+from theanine.recall.policy import Policy
+from theanine.recall.recall import recall_from_log
+from theanine.types import Recollection, Utterance
 
 
-class Theanine(MethodBase[TheanineConfig]):
-    """The paper's method in its three phases."""
+class Theanine(RemembersTimelines[TheanineConfig]):
+    """The default method."""
 
     name = "theanine"
     Config = TheanineConfig
+    estimates_relevance = True
+    recalls_from_log = True
 
-    @property
-    def estimates_relevance(self) -> bool:
-        """Whether parts have a relevance: in recall from the log."""
-        return self.config.search == "log"
+    @staticmethod
+    def paper(version: str = "2025") -> TheaninePaper:
+        """Return the method as published, in the paper's version. Raises SettingsError."""
+        return TheaninePaper(TheaninePaperConfig.paper(version))
 
-    @property
-    def recalls_from_log(self) -> bool:
-        """Whether recall searches the log, and reads single memories only."""
-        return self.config.search == "log"
-
-    async def remember(
-        self,
-        session: Session,
-        turns: Sequence[Turn],
-        imported: Sequence[ImportedMemory],
-        context: Context,
-    ) -> MemoryBatch:
-        """Phase I: summarize, find associates, relate, link."""
-        memories = await summarize_session(session, turns, imported, context)
-        vectors = await embed_memories(memories, context)
-        pairs = self._pairs(memories, vectors, session, context)
-        judgements = await self._judge(pairs, session, turns, context)
-        links = choose_links(pairs, judgements, context.index, self.config)
-        return MemoryBatch(memories=memories, vectors=vectors, links=links, pairs=len(pairs))
-
-    def _pairs(
-        self, memories: Sequence[NewMemory], vectors: Vectors, session: Session, context: Context
-    ) -> list[Pair]:
-        """Return the pairs to judge; without a model more of them, as they cost little."""
-        count = self.config.associates
-        if self.config.retrieval == "dense" or not self.config.relation_aware:
-            return pair_with_earlier(memories, vectors, session, context.index, count)
-        if context.chat is None:
-            count = max(count, CANDIDATES)
-        return find_associates(memories, vectors, session, context.index, count)
-
-    async def _judge(
-        self, pairs: Sequence[Pair], session: Session, turns: Sequence[Turn], context: Context
-    ) -> list[Judgement]:
-        if not pairs or not self.config.relation_aware:
-            return [Judgement(relation=None) for _ in pairs]
-        scene = Scene(
-            session=session.id,
-            dated=session.dated,
-            turns=turns,
-            dialogue=context.index.session_turns,
-            load=context.index.turns,
-            short=int(context.index.before(session).sum()) <= SHORT,
-        )
-        return await relate(pairs, scene, mode=self.config.relating, chat=context.chat)
-
-    def estimate(self, turns: Sequence[Turn]) -> Estimate:
-        """Return the cost of the summary and of the relations."""
-        return estimate(turns, self.config)
+    @staticmethod
+    def redirect(config: object, *, warn: bool = True) -> tuple[str, Any]:
+        """Return the method that settings mean, by its id, and its settings."""
+        if isinstance(config, TheaninePaperConfig):
+            return PAPER, config
+        if isinstance(config, Mapping):
+            return current_settings(cast("Mapping[str, Any]", config), warn=warn)
+        return Theanine.name, config
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        """Phase II: retrieve memories, sample their timelines, refine them."""
+        """Recall from the log, with the timelines of what is found."""
         config = self.config
-        if config.search == "log":
-            return await recall_from_log(dialogue, context, config)
-        query = query_text(dialogue, config.query_turns, names=config.query_names)
-        budget = context.token_budget(config.budget)
-        ranked = await retrieve(query, dialogue, config.retrieved, context, config.retrieval)
-        scores = {memory.id: score for memory, score in ranked}
-        timelines = self._timelines([memory for memory, _ in ranked], context)
-        if config.shuffle:
-            timelines = _split(timelines, context)
-        if budget is not None:
-            timelines = deduplicate_timelines(timelines)
-        # Load all source turns with one query.
-        await context.index.turns(
-            [turn for line in timelines for memory in line.memories for turn in memory.source_turns]
+        policy = Policy(
+            query_turns=config.query_turns,
+            query_names=config.query_names,
+            budget=config.budget,
+            min_relevance=config.min_relevance,
+            links=config.timelines,
         )
-        calls = [partial(self._part, line, dialogue, scores, context) for line in timelines]
-        # Tasks cost time and only a model call has something to wait for.
-        parts = await gather(calls) if context.chat else [await call() for call in calls]
-        kept = fit_budget([(part, part.text) for part in parts], budget)
-        if config.shuffle:
-            context.rng.shuffle(kept)
-        elif budget is not None:
-            kept.sort(key=lambda part: part.memories[0].order)
-        return Recollection(query=query, parts=tuple(kept))
-
-    def _timelines(self, retrieved: Sequence[Memory], context: Context) -> list[Timeline]:
-        index = context.index
-        drawn, timelines = set[tuple[int, ...]](), list[Timeline]()
-        for memory in retrieved:
-            paths = sample_timelines(
-                index.graph, memory.id, self.config.samples, context.rng, index.order, drawn
-            )
-            drawn.update(paths)
-            timelines += [timeline_of(path, memory.id, context) for path in paths]
-        return timelines
-
-    async def _part(
-        self,
-        timeline: Timeline,
-        dialogue: Sequence[Utterance],
-        scores: Mapping[int, float],
-        context: Context,
-    ) -> Part:
-        chat = context.chat if self.config.refine and not self.config.shuffle else None
-        if self.config.shuffle:
-            text = format_memory(timeline.memories[0])
-        elif self.config.refine:
-            text = await refine(timeline, dialogue, chat, whole=self.config.whole)
-        else:
-            text = format_timeline(timeline)
-        turns = await context.index.turns(
-            [turn for memory in timeline.memories for turn in memory.source_turns]
-        )
-        return Part(
-            text=text,
-            memories=timeline.memories,
-            source_turns=tuple(sorted(turns, key=lambda turn: (turn.at, turn.id))),
-            timeline=timeline,
-            score=scores.get(timeline.retrieved, 0.0),
-            made_by=chat.model if chat else LOCAL_MODEL,
-        )
+        return await recall_from_log(dialogue, context, policy)
 
     async def respond(
         self,
@@ -200,65 +70,12 @@ class Theanine(MethodBase[TheanineConfig]):
         speaker: str,
         context: Context,
     ) -> Reply:
-        """Phase III: reply from the dialogue and the refined timelines."""
-        quotes_log = self.recalls_from_log and context.chat is None
+        """Reply from the dialogue and what was recalled; without a model, by quoting the log."""
         return await reply(
             dialogue,
             recollection,
             speaker,
             context,
             prompt=self.reply_prompt,
-            rationale=self.config.rationale,
-            index=await context.index.log(context.embedder) if quotes_log else None,
+            index=None if context.chat else await context.index.log(context.embedder),
         )
-
-
-def timeline_of(path: Sequence[int], retrieved: int, context: Context) -> Timeline:
-    """Return the timeline of a path of memory ids."""
-    links = context.index.graph.links
-    return Timeline(
-        memories=tuple(context.index[memory] for memory in path),
-        links=tuple(links[pair] for pair in pairwise(path)),
-        retrieved=retrieved,
-    )
-
-
-def deduplicate_timelines(timelines: Sequence[Timeline]) -> list[Timeline]:
-    """Cut each timeline to the memories that no earlier one has; earlier ones rank better.
-
-    What remains is the consecutive run of new memories around the retrieved one. A timeline whose
-    retrieved memory is in an earlier one is dropped.
-    """
-    covered, kept = set[int](), list[Timeline]()
-    for line in timelines:
-        ids = [memory.id for memory in line.memories]
-        center = retrieved_position(line)
-        if ids[center] in covered:
-            continue
-        start = max((n + 1 for n in range(center) if ids[n] in covered), default=0)
-        end = next((n for n in range(center, len(ids)) if ids[n] in covered), len(ids))
-        covered.update(ids[start:end])
-        kept.append(
-            replace(line, memories=line.memories[start:end], links=line.links[start : end - 1])
-        )
-    return kept
-
-
-def _split(timelines: Sequence[Timeline], context: Context) -> list[Timeline]:
-    """Return each memory as a timeline of its own, in order (ablation ``shuffle``)."""
-    retrieved: dict[int, int] = {}
-    for line in timelines:
-        for memory in line.memories:
-            retrieved.setdefault(memory.id, line.retrieved)
-    return [
-        Timeline(memories=(context.index[memory],), links=(), retrieved=root)
-        for memory, root in retrieved.items()
-    ]
-
-
-def longest_timelines(context: Context, memory: int | None = None) -> list[Timeline]:
-    """Return the longest timelines of the graph or of one memory's component, with all of it."""
-    index = context.index
-    nodes = [m.id for m in index.memories] if memory is None else index.graph.members(memory)
-    paths = longest_paths(index.graph, index.order, nodes)
-    return [timeline_of(path, memory or path[-1], context) for path in paths]

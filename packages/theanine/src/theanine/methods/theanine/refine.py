@@ -14,7 +14,7 @@ from theanine.methods.theanine.limit_statements import (
     SelectedStatement,
     select_statements,
 )
-from theanine.methods.theanine.relation_notes import RELATION_NOTES
+from theanine.recall.relation_notes import RELATION_NOTES
 from theanine.text.attribution import memory_text
 from theanine.text.formatting import format_day, format_dialogue, one_line
 from theanine.text.words import format_date
@@ -22,7 +22,6 @@ from theanine.types import LOCAL_MODEL, Relation, Timeline, Utterance
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
-    from theanine.llm.limits import Limits
 
 REFINE = load_prompt("theanine.methods.theanine", "refine", 1, str)
 REFINE_WHOLE = load_prompt("theanine.methods.theanine", "refine", 2, str)
@@ -50,14 +49,12 @@ async def refine(
     chat: ScopedChat | None,
     *,
     whole: bool = False,
-    repairs: int | None = None,
-    limits: Limits | None = None,
 ) -> str:
     """Return one account of the timeline, without what is redundant for the dialogue.
 
     The model is shown the ``whole`` timeline and asked for no length, or its selected statements.
-    Without a model, :func:`local_refine` is used. ``repairs`` and ``limits`` as in
-    :meth:`ScopedChat.ask`. Raises ModelError when the model fails or its account is empty.
+    Without a model, :func:`local_refine` is used. Raises ModelError when the model fails or its
+    account is empty.
     """
     if chat is None:
         return local_refine(timeline, dialogue)
@@ -72,11 +69,10 @@ async def refine(
     return await chat.ask(
         step,
         bounds=ReplyBounds(tokens),
-        repairs=repairs,
-        limits=limits,
         source_sessions={memory.session for memory in timeline.memories}
         | dialogue_sessions(dialogue),
         chain="\n".join(_chain(statements)),
+        path=_path(statements),
         most=str(most),
         dialogue=format_dialogue(dialogue) or "(nothing said yet)",
     )
@@ -106,6 +102,15 @@ def format_timeline(timeline: Timeline) -> str:
 def _statements(timeline: Timeline) -> list[SelectedStatement]:
     relations = [None, *(link.relation for link in timeline.links)]
     return list(map(SelectedStatement, timeline.memories, relations))
+
+
+def _path(statements: Sequence[SelectedStatement]) -> str:
+    """Format as the paper's prompt does: ``[statement] - (Relation) - [statement]``."""
+    return " - ".join(
+        (f"({statement.relation or 'Then'}) - " if position else "")
+        + f"[{one_line(statement.memory.text)}]"
+        for position, statement in enumerate(statements)
+    )
 
 
 def _chain(statements: Sequence[SelectedStatement]) -> list[str]:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, field_validator
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
+from theanine.llm.published import labeled
 from theanine.methods.shared.pairs import (
     PAIRS_PER_CALL,
     Pair,
@@ -27,6 +28,7 @@ from theanine.methods.shared.pairs import (
     pairs_fault,
     split_pairs,
 )
+from theanine.methods.theanine.config import Relating
 from theanine.methods.theanine.judgement import Judgement
 from theanine.methods.theanine.local_relate import local_relate
 from theanine.text.formatting import (
@@ -38,9 +40,6 @@ from theanine.types import Memory, NewMemory, Relation, Turn
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
-
-Relating = Literal["pairs", "memory", "session"]
-"""One call for each pair, for each new memory, or for the session."""
 
 Dialogue = Callable[[int], Awaitable[Sequence[Turn]]]
 """Loads the turns of a session by its number."""
@@ -103,6 +102,7 @@ RELATE_PAIR = load_prompt(
     1,
     PairJudgement,
     ReplyBounds(250, {"explanation": {"maxLength": 400}}),
+    published=labeled(explanation="Explanation", relation="Relation"),
 )
 
 
@@ -116,7 +116,6 @@ class Scene:
         turns: that session's turns; empty when it has imported memories only.
         dialogue: loads an earlier session's turns.
         load: loads turns by id.
-        short: whether the history has few memories yet, for the local linker.
     """
 
     session: int
@@ -124,7 +123,6 @@ class Scene:
     turns: Sequence[Turn]
     dialogue: Dialogue
     load: Load
-    short: bool = False
 
 
 async def relate(
@@ -136,7 +134,7 @@ async def relate(
     ``mode`` is ignored. Raises ModelError when the model fails or no reply is usable.
     """
     if chat is None:
-        return local_relate(pairs, short=scene.short)
+        return local_relate(pairs)
     if mode == "pairs":
         return await gather([partial(_ask_pair, pair, scene, chat) for pair in pairs])
     batches = [partial(_ask_batch, batch, scene, chat) for batch in _batches(pairs, mode)]

@@ -35,7 +35,7 @@ class BaselineConfig(UnitsConfig):
 
         It ranks denoised copies (section 3). Raises SettingsError for another data set.
         """
-        config = cls(reply_prompt="transcript", retrieval="lexical", query_turns=None)
+        config = cls(reply_prompt="transcript", retrieval="okapi", query_turns=None)
         limits = secom_limits(version, retrieved=cls.paper_retrieved)
         return replace(config, denoise="llmlingua2", **limits)
 

@@ -8,21 +8,25 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import lru_cache
 from itertools import pairwise
-from math import inf, isnan
+from math import inf, isnan, log1p
 from types import MappingProxyType
 
 import numpy as np
 
+from theanine.fences import one_line, with_code
+from theanine.recall.resolve import Matter
 from theanine.retrieval.candidates import Candidate, RankedCandidate
 from theanine.retrieval.contents import Content
 from theanine.retrieval.log_index import LogIndex
-from theanine.retrieval.scope_index import ScopeIndex
-from theanine.text.formatting import day_label, format_speaker, one_line
+from theanine.text.formatting import day_label, format_speaker
 from theanine.tokenizer import count_tokens
 from theanine.types import Memory, Turn
 
 MAX_MISFITS = 20
 """Candidates that may fail to fit the budget before the search for smaller ones ends."""
+SPREAD = 1.0
+"""How much lower the second of a session scores, times ln 2, where a question asks for several
+things."""
 MIN_LINE_TOKENS = 5
 """Below this remaining budget no further line fits."""
 CUT = "…"
@@ -43,6 +47,7 @@ class Line:
         repetitions: other turns that say the same.
         memories: the memories that the line stands for.
         note: what to add to the words: that they were corrected.
+        matter: number of the matter of which it tells a state, where another line tells one too.
     """
 
     owner: Turn | Memory
@@ -55,6 +60,7 @@ class Line:
     repetitions: list[Turn]
     memories: list[Memory]
     note: str
+    matter: int | None = None
 
     @property
     def text(self) -> str:
@@ -63,22 +69,32 @@ class Line:
         return (f"– {words[3:]}" if words.startswith("-- ") else words) + self.note
 
     @property
+    def _other_time(self) -> str:
+        """When it was said last, or first if this is the last time."""
+        first, last = (
+            extreme(self.repetitions, key=lambda turn: turn.at) for extreme in (min, max)
+        )
+        is_last = self.owner.at > last.at
+        other = first if is_last else last
+        day = day_label(other.at, True)
+        return f", {'first' if is_last else 'last'} on {day}" if other.dated else ""
+
+    @property
     def _words(self) -> str:
         if isinstance(self.owner, Memory):
             return one_line(self.owner.text)
         if self.passages[0].is_whole and not self.repetitions:
-            return f"{format_speaker(self.owner.speaker)}: {one_line(self.owner.full_text)}"
+            words = self.owner.full_text
+            return f"{format_speaker(self.owner.speaker)}: {with_code(words, 0, len(words))}"
         spans = sorted(passage.span for passage in self.passages)
         words = self.owner.full_text
         pieces = [CUT] if spans[0][0] > 0 else []
         for (start, end), (following, _) in pairwise([*spans, (len(words), 0)]):
-            pieces.append(one_line(words[start:end]))
+            pieces.append(with_code(words, start, end))
             if words[end:following].strip():
                 pieces.append(CUT)
         if self.repetitions:
-            last = max(self.repetitions, key=lambda turn: turn.at)
-            when = f", last on {day_label(last.at, True)}" if last.dated else ""
-            pieces.append(f"(said {len(self.repetitions) + 1} times{when})")
+            pieces.append(f"(said {len(self.repetitions) + 1} times{self._other_time})")
         return f"{format_speaker(self.owner.speaker)}: {' '.join(pieces)}"
 
 
@@ -90,6 +106,7 @@ class _Choice:
         tokens: tokens of the first candidate.
         found: the candidates, best first.
         repetitions: numbers of the turns that say the same.
+        matter: number of the matter, of several states.
     """
 
     day: str
@@ -98,6 +115,7 @@ class _Choice:
     found: list[RankedCandidate] = field(default_factory=list[RankedCandidate])
     repetitions: list[int] = field(default_factory=list[int])
     note: str = ""
+    matter: int | None = None
 
     @property
     def owner(self) -> tuple[int, int]:
@@ -105,22 +123,36 @@ class _Choice:
         return self.found[0].turn, self.found[0].memory
 
 
+def spread(matters: Sequence[Matter], log: LogIndex) -> list[Matter]:
+    """Return matters so that the best of each session come before the second best, and so on.
+
+    A list, a count or a summary needs what was said at many times.
+    """
+    counts: defaultdict[int, int] = defaultdict(int)
+    keys: list[float] = []
+    for matter in matters:
+        session = int(log.candidates.sessions[matter.states[0].position])
+        keys.append(SPREAD * log1p(counts[session]) - matter.score)
+        counts[session] += 1
+    return [matters[number] for number in sorted(range(len(matters)), key=keys.__getitem__)]
+
+
 async def select_lines(
-    ranked: Sequence[RankedCandidate],
+    matters: Sequence[Matter],
     log: LogIndex,
-    bounds: LogIndex | ScopeIndex,
     budget: int | None,
     notes: Mapping[int, str] = MappingProxyType({}),
     shown: Collection[int] = (),
 ) -> list[Line]:
-    """Select candidates, best first, whose lines and days fit the budget.
+    """Select candidates, matter by matter, whose lines and days fit the budget.
 
-    ``notes`` are added to the lines of candidates, by their position. A statement whose sources are
-    selected is skipped, and so is what repeats a selected line: that line says how often. So are
-    the turns ``shown``, and statements of them. Memories outside ``bounds`` are left out of lines.
+    An older state is only selected with the newest one of its matter. ``notes`` are added to the
+    lines of candidates, by their position. A statement whose sources are selected is skipped, and
+    so is what repeats a selected line: that line says how often. So are the turns ``shown``, and
+    statements of them. Memories outside the bounds of ``log`` are left out of lines.
     """
-    choices = _choose(ranked, log, budget, notes, shown)
-    of_turns = bounds.memories_of_turns([choice.owner[0] for choice in choices])
+    choices = _choose(matters, log, budget, notes, shown)
+    of_turns = log.memories_of_turns([choice.owner[0] for choice in choices])
     supported = {
         choice.owner: [choice.owner[1]] if choice.owner[1] else of_turns[choice.owner[0]]
         for choice in choices
@@ -147,13 +179,14 @@ async def select_lines(
             repetitions=[turns[turn] for turn in choice.repetitions if turn in turns],
             memories=[memories[each] for each in supported[choice.owner] if each in memories],
             note=choice.note,
+            matter=choice.matter,
         )
         lines.append(line)
     return _fold(lines)
 
 
 def _choose(
-    ranked: Sequence[RankedCandidate],
+    matters: Sequence[Matter],
     log: LogIndex,
     budget: int | None,
     notes: Mapping[int, str],
@@ -161,53 +194,98 @@ def _choose(
 ) -> list[_Choice]:
     """Select candidates by what the index has of them, without reading their words."""
     candidates = log.candidates
-    at = np.array([found.position for found in ranked], np.int64)
-    columns = (candidates.tokens, candidates.sessions, candidates.days)
-    choices: dict[tuple[int, int], _Choice] = {}
-    same_kind: defaultdict[int, list[tuple[Content, frozenset[int], _Choice]]] = defaultdict(list)
-    days: set[tuple[int, str]] = set()
-    quoted = set(shown)
-    remaining = budget if budget is not None else inf
-    misfits = 0
-    for found, content, tokens, session, ordinal in zip(
-        ranked,
-        candidates.contents(at),
-        *(column[at].tolist() for column in columns),
-        strict=True,
+    ranked = [(found, number) for number, each in enumerate(matters) for found in each.states]
+    at = np.array([found.position for found, _ in ranked], np.int64)
+    lengths: list[int] = candidates.tokens[at].tolist()
+    sessions: list[int] = candidates.sessions[at].tolist()
+    ordinals: list[float] = candidates.days[at].tolist()
+    selection = _Selection(log, budget, notes, shown)
+    without_newest: set[int] = set()
+    for (found, number), content, tokens, session, ordinal in zip(
+        ranked, candidates.contents(at), lengths, sessions, ordinals, strict=True
     ):
-        if remaining < MIN_LINE_TOKENS or misfits == MAX_MISFITS:
+        if selection.is_full:
             break
-        if _is_quoted(found, log, quoted) if found.memory else found.turn in shown:
+        if number in without_newest:
             continue
-        note = notes.get(found.position, "")
-        choice = choices.get((found.turn, found.memory))
-        repeated = (
-            None
-            if note or found.memory
-            else _find_repeated(content, choice, same_kind[content.kind])
-        )
-        if repeated:
+        states = matters[number].states
+        of_matter = number if len(states) > 1 else None
+        day = (session, _format_day(None if isnan(ordinal) else int(ordinal)))
+        is_added = selection.add(found, content, tokens, day, of_matter)
+        if not is_added and found in states[:1] and matters[number].is_claimed:
+            without_newest.add(number)
+    return list(selection.choices.values())
+
+
+class _Selection:
+    """What is selected of the candidates, within a budget."""
+
+    def __init__(
+        self, log: LogIndex, budget: int | None, notes: Mapping[int, str], shown: Collection[int]
+    ) -> None:
+        self._log, self._notes, self._shown = log, notes, shown
+        self._remaining = inf if budget is None else budget
+        self._misfits = 0
+        self._days: set[tuple[int, str]] = set()
+        self._quoted = set(shown)
+        self._same_kind: defaultdict[int, list[tuple[Content, frozenset[int], _Choice]]]
+        self._same_kind = defaultdict(list)
+        self.choices: dict[tuple[int, int], _Choice] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is likely to fit."""
+        return self._remaining < MIN_LINE_TOKENS or self._misfits == MAX_MISFITS
+
+    def add(
+        self,
+        found: RankedCandidate,
+        content: Content,
+        tokens: int,
+        day: tuple[int, str],
+        matter: int | None,
+    ) -> bool:
+        """Add a candidate of a session and day; False if it doesn't fit.
+
+        One that is told already is only counted.
+        """
+        if self._is_told(found):
+            return True
+        note = self._notes.get(found.position, "")
+        choice = self.choices.get((found.turn, found.memory))
+        if repeated := self._find_repeated(found, content, choice, note):
             if found.turn not in repeated.repetitions:
                 repeated.repetitions.append(found.turn)
-            continue
-        day = _format_day(None if isnan(ordinal) else int(ordinal))
-        cost = tokens + (_CUT_TOKENS if choice else 0)
-        cost += count_tokens(note) if note else 0
-        if (session, day) not in days:
-            cost += heading_tokens(day)
-        if cost > remaining:
-            misfits += 1
-            continue
-        remaining -= cost
-        days.add((session, day))
+            return True
+        cost = tokens + (_CUT_TOKENS if choice else 0) + (count_tokens(note) if note else 0)
+        if day not in self._days:
+            cost += heading_tokens(day[1])
+        if cost > self._remaining:
+            self._misfits += 1
+            return False
+        self._remaining -= cost
+        self._days.add(day)
         if choice is None:
-            choice = choices[found.turn, found.memory] = _Choice(day, content, tokens)
+            choice = _Choice(day[1], content, tokens, matter=matter)
+            self.choices[found.turn, found.memory] = choice
         choice.found.append(found)
         choice.note = note or choice.note
-        same_kind[content.kind].append((content, frozenset(content.words), choice))
+        self._same_kind[content.kind].append((content, frozenset(content.words), choice))
         if found.turn:
-            quoted.add(found.turn)
-    return list(choices.values())
+            self._quoted.add(found.turn)
+        return True
+
+    def _is_told(self, found: RankedCandidate) -> bool:
+        if found.memory:
+            return _is_quoted(found, self._log, self._quoted)
+        return found.turn in self._shown
+
+    def _find_repeated(
+        self, found: RankedCandidate, content: Content, choice: _Choice | None, note: str
+    ) -> _Choice | None:
+        if note or found.memory:
+            return None
+        return _find_repeated(content, choice, self._same_kind[content.kind])
 
 
 def _is_quoted(statement: RankedCandidate, log: LogIndex, quoted: Collection[int]) -> bool:
@@ -295,6 +373,10 @@ def line_tokens(line: Line) -> int:
 @lru_cache(maxsize=10_000)
 def heading_tokens(day: str) -> int:
     return count_tokens(f"\n-- {day}")
+
+
+def newest_first(line: Line) -> tuple[float, int, int]:
+    return (-line.owner.at.timestamp(), -line.owner.session, -line.owner.id)
 
 
 def line_order(line: Line) -> tuple[datetime, int, int]:

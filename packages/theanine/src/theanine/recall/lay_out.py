@@ -1,4 +1,8 @@
-"""Arrange the lines of a recollection: by session and day, and what is linked in order of time."""
+"""Lay out the lines of a recollection: what holds first, and all else by session and day.
+
+States of one matter are a part of their own, the newest first. What is linked joins the days on
+which it was said, in order of time.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +13,19 @@ from functools import lru_cache
 from itertools import pairwise
 
 from theanine.graph import Pair
-from theanine.methods.theanine.recall_lines import Line, heading_tokens, line_order, line_tokens
-from theanine.methods.theanine.relation_notes import RELATION_NOTES
+from theanine.recall.relation_notes import RELATION_NOTES
+from theanine.recall.select import Line, heading_tokens, line_order, line_tokens, newest_first
 from theanine.tokenizer import count_tokens
 from theanine.types import Relation
-
-WEAK = 0.1
-"""Share of the best line's relevance below which a line gives way to a change of that one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineGroup:
-    """The lines of one part, in order of time.
+    """The lines of one part.
 
     Attributes:
-        lines: all that was selected of some days of sessions.
+        lines: the states of a matter, the newest first, or all else that was selected of some days
+            of sessions, in order of time.
         path: the best timeline among them, by memory, oldest first; empty without any.
         sequels: for a line of a timeline, the next one and what it says of their relation.
     """
@@ -63,55 +65,58 @@ Relations = Mapping[Pair, Relation | None]
 """The relations of memories to each other, by older and newer memory, ascending."""
 
 
-def arrange_lines(
-    lines: Sequence[Line], relations: Relations, budget: int | None
-) -> list[LineGroup]:
+def lay_out(lines: Sequence[Line], relations: Relations, budget: int | None) -> list[LineGroup]:
     """Return the lines by part, within the budget; ``relations`` are those of their memories.
 
-    The lines of one session and day stay together under one heading; what is linked joins them.
-    Headings and relations can exceed the budget: then timelines without a change are given up, the
-    lowest scores first, then others but what the best line changed from or to, which takes the
-    place of weak lines, and only then lines.
+    ``lines`` are given in the order in which they were selected. Those of one session and day stay
+    together under one heading; what is linked joins them. Headings and relations can exceed the
+    budget: then lines are left out, the last ones first.
     """
-    kept = sorted(lines, key=lambda line: -line.score)
+    kept = list(lines)
     tokens = {line: line_tokens(line) for line in kept}
-    paths = _paths(kept, relations)
-    paths.sort(key=lambda path: Relation.CHANGED not in _path_relations(path, relations))
     while True:
-        days: dict[tuple[int, str], list[Line]] = {}
-        for line in sorted(kept, key=line_order):
-            days.setdefault((line.owner.session, line.day), []).append(line)
-        groups: list[LineGroup] = []
-        group_of: dict[Line, int] = {}
-        for path in paths:
-            sequels = _find_sequels(path, relations)
-            keys = dict.fromkeys((line.owner.session, line.day) for line in path.values())
-            if days.keys() >= keys.keys():
-                joined = [line for key in keys for line in days.pop(key)]
-                group_of |= dict.fromkeys(joined, len(groups))
-                groups.append(LineGroup(sorted(joined, key=line_order), path, sequels))
-                continue
-            for line, sequel in sequels.items():  # a better timeline has taken one of its days
-                number = group_of.get(line)
-                if number is not None and number == group_of.get(sequel[0]):
-                    groups[number].sequels[line] = sequel
-        groups += [LineGroup(group, {}, {}) for group in days.values()]
+        groups = _groups(kept, relations)
         total = sum(tokens[line] for line in kept) + sum(group.added_tokens for group in groups)
         if budget is None or total <= budget:
             return groups
-        if len(paths) > 1 or (paths and not _is_worth_a_line(paths[0], relations, kept)):
-            paths.pop()
-        else:
-            kept.pop()
+        kept.pop()
 
 
-def _is_worth_a_line(
-    path: Mapping[int, Line], relations: Relations, ranked: Sequence[Line]
-) -> bool:
-    """Whether a path tells what the best line changed from or to, and the worst line is weak."""
-    best, worst = ranked[0], ranked[-1]
-    is_change = Relation.CHANGED in _path_relations(path, relations) and best in path.values()
-    return is_change and worst.relevance < WEAK * best.relevance and worst not in path.values()
+def _groups(kept: Sequence[Line], relations: Relations) -> list[LineGroup]:
+    """Return the parts that lines make."""
+    matters: defaultdict[int, list[Line]] = defaultdict(list)
+    for line in kept:
+        if line.matter is not None:
+            matters[line.matter].append(line)
+    groups: list[LineGroup] = []
+    for states in matters.values():
+        if len(states) > 1:
+            (path, *_) = _paths(states, relations) or [{}]
+            groups.append(LineGroup(sorted(states, key=newest_first), path, {}))
+    stated = {line for group in groups for line in group.lines}
+    return groups + _by_day([line for line in kept if line not in stated], relations)
+
+
+def _by_day(kept: Sequence[Line], relations: Relations) -> list[LineGroup]:
+    """Return parts of the lines of one session and day, joined by what is linked."""
+    days: dict[tuple[int, str], list[Line]] = {}
+    for line in sorted(kept, key=line_order):
+        days.setdefault((line.owner.session, line.day), []).append(line)
+    groups: list[LineGroup] = []
+    group_of: dict[Line, int] = {}
+    for path in _paths(kept, relations):
+        sequels = _find_sequels(path, relations)
+        keys = dict.fromkeys((line.owner.session, line.day) for line in path.values())
+        if days.keys() >= keys.keys():
+            joined = [line for key in keys for line in days.pop(key)]
+            group_of |= dict.fromkeys(joined, len(groups))
+            groups.append(LineGroup(sorted(joined, key=line_order), path, sequels))
+            continue
+        for line, sequel in sequels.items():  # a better timeline has taken one of its days
+            number = group_of.get(line)
+            if number is not None and number == group_of.get(sequel[0]):
+                groups[number].sequels[line] = sequel
+    return groups + [LineGroup(group, {}, {}) for group in days.values()]
 
 
 @lru_cache(maxsize=10_000)
@@ -124,7 +129,11 @@ def _paths(lines: Sequence[Line], relations: Relations) -> list[dict[int, Line]]
 
     Paths start at the best line and grow to both sides, each time by the best linked line.
     """
-    by_memory = {memory.id: line for line in lines for memory in line.memories}
+    by_memory: dict[int, Line] = {}  # the best line of each: lines are sorted
+    for line in sorted(lines, key=lambda line: -line.score):
+        for memory in line.memories:
+            by_memory.setdefault(memory.id, line)
+    relations = {pair: relations[pair] for pair in relations if by_memory.keys() >= {*pair}}
     older_of, newer_of = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     for (older, newer), relation in relations.items():
         if relation is not Relation.SAME_TOPIC:
@@ -148,11 +157,6 @@ def _paths(lines: Sequence[Line], relations: Relations) -> list[dict[int, Line]]
                 paths.append({memory: by_memory[memory] for memory in path})
                 break
     return paths
-
-
-def _path_relations(path: Mapping[int, Line], relations: Relations) -> list[Relation | None]:
-    """Return the relation of each memory of a path to the one before it, but for the first."""
-    return [relations[pair] for pair in pairwise(path)]
 
 
 def _find_sequels(path: Mapping[int, Line], relations: Relations) -> dict[Line, tuple[Line, str]]:

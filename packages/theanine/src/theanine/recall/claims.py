@@ -1,0 +1,136 @@
+"""Whether one statement certainly ends, replaces or corrects another, by its wording.
+
+Only what is explicit counts: "from X to Y" after X, an ending in the words of what ends, or the
+same sentence with another number, date or name.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import day_name, month_name
+from collections.abc import Iterator
+from functools import cache
+
+from theanine.retrieval.languages import UNSPACED, date_words, guess_language, written_words
+from theanine.stop_words import STOP_WORDS
+
+FRAME = 0.7
+"""Share of the words of two statements, without numbers and names, that a frame has in common."""
+ENDED = 0.5
+"""Share of a statement's words that the sentence which ends it repeats."""
+GOVERNED = 2
+"""Words that a cue of a change must share its sentence with to be about them."""
+SAME = 0.8
+"""Share of all words of two statements that both have if one only repeats the other."""
+_FROM_TO = re.compile(
+    r"\b(?:from|von|aus|de|du|desde|da|od|iz) (\w[\w'’-]+|\d+\.? \w+) "
+    r"(?:to|nach|zu|à|para|u|na|al?) (\w[\w'’-]+|\d+\.? \w+)",
+    re.IGNORECASE,
+)
+_ENDING = re.compile(
+    r"\b(?:no longer|any ?more|instead of|rather than|used to|stopped|quit|gave up|given up|sold|"
+    r"cancell?ed|(?:is|was|are|were) over|fell through|nicht mehr|kein\w* mehr|statt|aufgehört|"
+    r"aufgegeben|verkauft|gekündigt|abgesagt|ya no|en vez de|en lugar de|dej[éeó] de|vendí|"
+    r"cancel[ée]|ne \w+ plus|au lieu de|arrêté|vendu|annulé|non \w+ più|invece di|smesso|"
+    r"venduto)\b",
+    re.IGNORECASE,
+)
+_PLANNED = re.compile(
+    r"\b(?:plan(?:s|ned|ning)?|want(?:s|ed)?|hop(?:e|es|ed|ing)|going|decid(?:e|es|ing)) to\b|"
+    r"\b(?:might|(?-i:may)|could|would|will|should|thinking (?:of|about)|considering|if)\b|"
+    r"'ll\b|'d\b|"
+    r"\b(?:möchte|plane|werde|würde|wenn|vielleicht|quiero|planeo|voy a|quizás?|veux|voudrais|"
+    r"peut-être|vorrei|voglio|forse)\b",
+    re.IGNORECASE,
+)
+_SENTENCES = re.compile(r"[^.!?。！？\n]+")
+_VALUE = re.compile(r"\d[\w.,:/-]*|(?<![.!?]\s)(?<!^)\b[A-ZÀ-ÖØ-Þ][\w'’-]+")
+_START = re.compile(r"^[A-ZÀ-ÖØ-Þ]\w*")
+_QUESTION = re.compile(r"[?？؟]\s*$")
+_JOBS = {"job": "work", "jobs": "work", "working": "work", "works": "work", "worked": "work"}
+"""English words for what one does for a living: who quits a job no longer works there."""
+
+
+def replaces(newer: str, older: str) -> bool:
+    """Whether the newer of two statements of one speaker says that the older holds no more."""
+    if _QUESTION.search(newer) or _QUESTION.search(older):
+        return False
+    words, own = set(written_words(older)), set(written_words(newer))
+    is_ended = bool(_ENDING.search(newer)) and not _ENDING.search(older)
+    if len(words & own) >= SAME * len(words | own) and not is_ended:  # said again
+        return False
+    return _moves_on(newer, older) or _ends(newer, older) or _is_same_frame(newer, older)
+
+
+def tells_change(text: str) -> bool:
+    """Whether a text may say by itself what something changed from, or that it ended."""
+    return bool(_FROM_TO.search(text) or _ENDING.search(text))
+
+
+def governs(newer: str, older: str) -> bool:
+    """Whether a cue of a change stands in a sentence with words of the older statement."""
+    return _repeated_in_ending(newer, older) >= GOVERNED
+
+
+def _moves_on(newer: str, older: str) -> bool:
+    """Whether it says "from X to Y", and the older one has X and not Y."""
+    words = set(written_words(older))
+    for sentence in _happened(newer):
+        for match in _FROM_TO.finditer(sentence):
+            before, after = ({*written_words(match[number])} for number in (1, 2))
+            if before & words and after and not after & words:
+                return True
+    return False
+
+
+def _happened(text: str) -> Iterator[str]:
+    """Yield the sentences of a text that tell of no plan or wish."""
+    for sentence in _SENTENCES.findall(text):
+        if not _PLANNED.search(sentence):
+            yield sentence
+
+
+def _ends(newer: str, older: str) -> bool:
+    """Whether a sentence with a cue of an ending repeats the words of the older statement."""
+    return _repeated_in_ending(newer, older) >= max(GOVERNED, ENDED * len(_matters(older)))
+
+
+def _repeated_in_ending(newer: str, older: str) -> int:
+    """Return how many words of the older statement a sentence with such a cue repeats at most."""
+    if UNSPACED.search(older):
+        return 0
+    words = _matters(older)
+    sentences = filter(_ENDING.search, _happened(newer))
+    return max((len(words & _matters(each)) for each in sentences), default=0)
+
+
+def _matters(text: str) -> set[str]:
+    return {_JOBS.get(word, word) for word in written_words(text) if len(word) > 1}
+
+
+def _is_same_frame(newer: str, older: str) -> bool:
+    """Whether both say the same but for numbers, dates or one name.
+
+    A name that differs beside something else, or at the start, makes it another person's.
+    """
+    values, own = ({value.casefold() for value in _VALUE.findall(t)} for t in (older, newer))
+    language = guess_language(newer)
+    if not values or not own or values == own or language == "de":
+        return False
+    changed = values ^ own
+    names = {value for value in changed if value[0].isalpha()} - _calendar(language)
+    starts = {start[0].casefold() for text in (older, newer) if (start := _START.search(text))}
+    both = {*written_words(older)} & {*written_words(newer)}
+    if (names and len(changed) > 2) or starts - both - STOP_WORDS.get(language, frozenset()):
+        return False
+    rest, other = (set(written_words(_VALUE.sub(" ", t))) for t in (older, newer))
+    common = rest & other
+    return len(common) > 1 and len(common) >= FRAME * max(len(rest), len(other))
+
+
+@cache
+def _calendar(language: str) -> frozenset[str]:
+    """Return the names of months and weekdays."""
+    words = date_words().get(language, {})
+    names = (*words.get("months", ()), *words.get("weekdays", ()), *month_name, *day_name)
+    return frozenset(name.casefold() for name in names)

@@ -1,0 +1,172 @@
+"""Numbers, codes and names in a question: a passage with another one of its kind is no evidence."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from theanine.retrieval.candidates import CandidateIndex
+from theanine.retrieval.languages import UNSPACED, Language
+
+_TOKEN = re.compile(r"(?<![\w.])\+?\w*\d\w*(?:[-./:]\w+)*|(?<!\w)[A-Z]{1,5}(?:-\w+)*-\w*\d[\w-]*")
+_SPACED_DIGITS = re.compile(r"(?<!\w)\+?\d[\d ()/-]{6,}\d(?!\w)")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_TIME = re.compile(r"\d{1,2}:\d\d|\d{1,2}(?:am|pm)", re.IGNORECASE)
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|k|x)", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_RUN = re.compile(r"\d+|[^\W\d_]+")
+_BEFORE = re.compile(r"([^\W\d_]+)\.?[ #:]*$")
+_AFTER = re.compile(r" ?([A-Z][^\W\d_]+)")
+_UNIT = re.compile(r" ?(?!is\b|was\b|has\b)([^\W\d_A-Z][^\W\d_]*)")
+PHONE = "phone"
+"""The shape of long numbers, whatever their writing."""
+_LONG = 3
+"""Digits from which a number stands for something, rather than counts it."""
+_COUNTED = frozenset(
+    "last past previous next first least most than about around over under in at by of for to from "
+    "after before within every the and or a with on is are was were only".split()
+)
+_NAME = r"(?P<name>[A-ZÀ-ÖØ-ÞČĆŠŽĐİŞĞ][^\W\d_]{2,})"
+_NAMED = (
+    re.compile(rf"(?<!^)(?<![.?!] )\b{_NAME}['’]s\b"),
+    re.compile(
+        r"\b(?:did|does|is|was|has|will|would|can|about|uncle|aunt|cousin) "
+        rf"{_NAME}\b(?! [A-Z])"
+    ),
+)
+_CAPITALIZED = re.compile(rf"(?<![.!?¿¡] )(?<!^)(?<![¿¡])\b{_NAME}\b")
+_WITHOUT_CASE: frozenset[Language] = frozenset({"de", "zh", "ja", "ko", "ar", "hi"})
+"""Languages whose writing doesn't show names: each noun is capitalized, or nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A number or code in a text.
+
+    Attributes:
+        key: its letters and digits in lower case.
+        shape: its runs of letters and of digits with the signs between them: ``a-0-0``.
+        words: its words that have a digit, in lower case.
+        context: for a short number, the word before or after it, in lower case.
+    """
+
+    key: str
+    shape: str
+    words: tuple[str, ...] = ()
+    context: str = ""
+
+    @classmethod
+    def read(cls, token: str, shape: str, context: str = "") -> Identifier:
+        """Return the identifier that a token is."""
+        lower = token.casefold()
+        words = [word for word in _WORD.findall(lower) if any(map(str.isdigit, word))]
+        return cls("".join(_RUN.findall(lower)), shape, tuple(words), context)
+
+    def is_same(self, other: Identifier) -> bool:
+        """Whether both are the same; telephone numbers may differ in their prefixes."""
+        if self.shape == other.shape == PHONE:
+            shorter, longer = sorted((self.key.lstrip("0"), other.key.lstrip("0")), key=len)
+            return longer.endswith(shorter)
+        return self.key == other.key
+
+    def conflicts(self, other: Identifier) -> bool:
+        """Whether a text that has ``other``, and not this one, is of something else."""
+        alike = other.context == self.context if self.context else other.shape == self.shape
+        return alike and not self.is_same(other)
+
+
+def find_identifiers(text: str) -> tuple[Identifier, ...]:
+    """Return the numbers and codes that a text names; dates, times and amounts are none."""
+    return tuple(dict.fromkeys(_identifiers(text)))
+
+
+def _identifiers(text: str) -> Iterator[Identifier]:
+    # Full-width forms are other signs for the same; writing without spaces has no other borders.
+    text = UNSPACED.sub(r" \g<0> ", unicodedata.normalize("NFKC", text))
+    phones = [
+        (match.span(), phone)
+        for match in _SPACED_DIGITS.finditer(text)
+        if not _YEAR.fullmatch(match[0][:4])
+        and len((phone := Identifier.read(match[0], PHONE)).key) > 2 * _LONG
+    ]
+    for _, phone in phones:
+        yield phone
+    for match in _TOKEN.finditer(text):
+        if any(start <= match.start() < end for (start, end), _ in phones):
+            continue
+        token = match[0].rstrip(".:/-")
+        if any(form.fullmatch(token) for form in (_YEAR, _TIME, _ORDINAL)):
+            continue
+        if identifier := _read_token(token, text[: match.start()], text[match.end() :]):
+            yield identifier
+
+
+def _read_token(token: str, before: str, after: str) -> Identifier | None:
+    """Return what a token with a digit identifies, between other words; None for an amount."""
+    if not any(map(str.isdigit, token)):
+        return None
+    digits = token.removeprefix("+")
+    if digits.isdigit() and len(digits) > 2 * _LONG:
+        return Identifier.read(token, PHONE)
+    if not token.isdigit():
+        return Identifier.read(token, _shape(token))
+    last, following = _BEFORE.search(before), _AFTER.match(after)
+    context = last[1].casefold() if last else ""
+    if _counts(after, context):
+        return None
+    if len(token) >= _LONG:
+        return Identifier.read(token, _shape(token))
+    if following and (not context or context in _COUNTED):
+        return Identifier.read(token, "0", following[1].casefold())
+    if context and context not in _COUNTED:
+        return Identifier.read(token, "0", context)
+    return None
+
+
+def _counts(following: str, before: str) -> bool:
+    """Whether a number counts or measures what follows it."""
+    if not (unit := _UNIT.match(following)):
+        return False
+    if UNSPACED.match(unit[1]):  # a counter, or what else may follow it, has no other sign
+        return True
+    return unit[1].endswith("s") or not before or before in _COUNTED
+
+
+def _shape(token: str) -> str:
+    """Return the shape of a code; of a plain number with its length, as any two are numbers."""
+    if token.isdigit():
+        return f"0{len(token)}"
+    return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", token))
+
+
+def find_names(text: str, language: Language) -> tuple[str, ...]:
+    """Return the capitalized words of a question that its wording shows to be names."""
+    if language in _WITHOUT_CASE:
+        return ()
+    patterns = _NAMED if language == "en" else (_CAPITALIZED,)
+    return tuple(
+        dict.fromkeys(match["name"] for pattern in patterns for match in pattern.finditer(text))
+    )
+
+
+def is_other(asked: Iterable[Identifier], told: Iterable[Identifier]) -> bool:
+    """Whether a text tells another number or code of the kind of one asked for, and not that."""
+    return any(
+        not any(each.is_same(own) for own in told) and any(each.conflicts(own) for own in told)
+        for each in asked
+    )
+
+
+def is_unknown(asked: Identifier, candidates: CandidateIndex) -> bool:
+    """Whether a number or code occurs nowhere in the memory but in questions, in any writing."""
+    if asked.context or asked.shape == PHONE:  # of which nothing is known without its context
+        return False
+    digits = [run for run in _RUN.findall(asked.key) if run[0].isdigit()]
+    return not all(map(candidates.tells, asked.words)) and not all(map(candidates.tells, digits))
+
+
+def is_unknown_name(name: str, candidates: CandidateIndex) -> bool:
+    """Whether nobody has ever told of somebody of that name, or of one a letter away."""
+    return not candidates.tells(name.casefold(), similar=True)

@@ -1,0 +1,214 @@
+"""The path of a recall: understand, gather, rank, resolve, select, lay out.
+
+Beyond the paper. Everything that was said is a candidate, remembered or not. States of one matter
+are returned as one part, the newest first; everything else is grouped by session and day, what is
+linked together. All of it shares one token budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise
+
+import numpy as np
+
+from theanine.recall.context import RecallContext
+from theanine.recall.lay_out import LineGroup, Relations, lay_out
+from theanine.recall.policy import Policy
+from theanine.recall.rank import period, rank
+from theanine.recall.resolve import Matter, Resolved, resolve
+from theanine.recall.select import Line, select_lines, spread
+from theanine.recall.spelling import is_common_word, with_said_spelling
+from theanine.recall.understand import Question, understand
+from theanine.retrieval.candidates import CandidateIndex, RankedCandidate
+from theanine.retrieval.languages import guess_language, stem
+from theanine.retrieval.lexical import content_words
+from theanine.retrieval.log_index import LogIndex
+from theanine.retrieval.trace import RecallTrace
+from theanine.types import LOCAL_MODEL, Memory, Part, Recollection, Timeline, Turn, Utterance
+
+LONG_WORD = 6
+"""Letters from which a word is taken for a form of another that differs in a letter: "allergy" of
+"allergic"."""
+
+
+async def recall_from_log(
+    dialogue: Sequence[Utterance], context: RecallContext, policy: Policy
+) -> Recollection:
+    """Return the best passages and statements that fit the budget, with their timelines."""
+    log = await context.index.log(context.embedder, wait=False)
+    context = replace(context, embedder=log.embedder)
+    options, trace = context.options, context.trace
+    question = understand(
+        dialogue, context, log.candidates, turns=policy.query_turns, names=policy.query_names
+    )
+    asked = question.text
+    if not asked or not len(log):
+        return Recollection(query=asked)
+    if question.small_talk and options.min_relevance is None:
+        trace.stop("small_talk")
+        return Recollection(query=asked)
+    question = await with_said_spelling(question, log)
+    if question.alone:
+        ranked = period(question, log, context)
+        trace.period(log, ranked)
+        resolved = Resolved(
+            matters=tuple(
+                Matter(states=(found,), score=found.score, relevance=found.relevance)
+                for found in ranked
+            ),
+            notes={},
+        )
+    else:
+        ranked = await rank(question, dialogue, log, context)
+        query = next(iter(context.query_vectors.values()))[0]
+        resolved = await resolve(
+            ranked,
+            query,
+            log,
+            context.index.corrected,
+            links=policy.links,
+            closed=bool(question.days),
+        )
+        trace.record("states", [found for matter in resolved.matters for found in matter.states])
+    matters = resolved.matters
+    best = max((matter.relevance for matter in matters), default=None)
+    floor = options.min_relevance
+    if floor is None:
+        floor = _default_floor(question, log.candidates, policy)
+    result = Recollection(query=asked, best_relevance=best, min_relevance=floor)
+    if best is None or best < floor:
+        trace.record("relevance", ())
+        return result
+    if options.min_relevance is not None:
+        matters = [matter for matter in matters if matter.relevance >= options.min_relevance]
+    elif question.spread:
+        matters = spread(matters, log)
+    elif not question.alone:
+        matters = _enough(matters, log, policy)
+    trace.record("relevance", _states(matters))
+    if context.pinned:
+        matters = await _without_pinned(matters, context, log)
+    trace.record("pinned", _states(matters))
+    budget = context.token_budget(policy.budget)
+    lines = await select_lines(matters, log, budget, resolved.notes, context.current)
+    told = {memory.id for line in lines for memory in line.memories}
+    relations: Relations = await _claimed(log, told) if policy.links else {}
+    groups = lay_out(lines, relations, budget)
+    parts = [await _part(group, relations, log, trace) for group in groups]
+    return replace(result, parts=tuple(sorted(parts, key=_part_order)))
+
+
+def _default_floor(question: Question, candidates: CandidateIndex, policy: Policy) -> float:
+    """Return the relevance that the best candidate must have."""
+    words = content_words(question.text)
+    if not words:  # "Where is it?" has no word by which to judge
+        return 0.0
+    if not question.asks:
+        return policy.min_relevance_of_told
+    if any(map(candidates.tells, words)) or any(
+        candidates.tells(stem(word), similar=True) for word in words if len(word) >= LONG_WORD
+    ):
+        return policy.min_relevance
+    is_word = guess_language(question.text) != "en" or any(map(is_common_word, words))
+    return policy.min_relevance_of_unknown if is_word else policy.min_relevance_of_nonsense
+
+
+def _states(matters: Sequence[Matter]) -> list[RankedCandidate]:
+    return [found for matter in matters for found in matter.states]
+
+
+def _enough(matters: Sequence[Matter], log: LogIndex, policy: Policy) -> list[Matter]:
+    """Return the best matters, until the rest holds next to nothing of all relevance.
+
+    What the user always wants holds whatever is asked, and stays.
+    """
+    relevances = np.array([matter.relevance for matter in matters])
+    candidates = log.candidates
+    # A question that was asked before is very like this one, and tells nothing.
+    asks = candidates.asks[[matter.states[0].position for matter in matters]]
+    telling = np.where(asks, 0, relevances)
+    rest = relevances[::-1].cumsum()[::-1]
+    least = min(policy.weak, policy.weak_in_all / max(len(log), 1))
+    kept = rest >= policy.enough * relevances.sum()
+    kept &= relevances >= least * telling.max(initial=0)
+    numbers = [number for number, matter in enumerate(matters) for _ in matter.states]
+    positions = [found.position for found in _states(matters)]
+    kept[np.array(numbers)[candidates.standing[positions]]] = True
+    return [matter for matter, is_kept in zip(matters, kept.tolist(), strict=True) if is_kept]
+
+
+async def _without_pinned(
+    matters: Sequence[Matter], context: RecallContext, log: LogIndex
+) -> list[Matter]:
+    """Leave out what pinned memories tell, which are returned anyway, and what they replaced."""
+    told = {own.position for memory in context.pinned for own in await log.saying(memory.id)}
+    others = [
+        replace(matter, states=tuple(own for own in matter.states if own.position not in told))
+        for matter in matters
+        if not (matter.is_claimed and matter.states[0].position in told)
+    ]
+    return [matter for matter in others if matter.states]
+
+
+async def _claimed(log: LogIndex, memories: set[int]) -> Relations:
+    """Return the relations of memories, with their type where a model has judged it.
+
+    Without a model the type of a link is too often wrong to be told.
+    """
+    relations = log.relations(memories)
+    links = {(link.older, link.newer): link for link in await log.links([*relations])}
+    return {
+        pair: relation if pair in links and links[pair].made_by != LOCAL_MODEL else None
+        for pair, relation in relations.items()
+    }
+
+
+async def _part(
+    group: LineGroup,
+    relations: Relations,
+    log: LogIndex,
+    trace: RecallTrace,
+) -> Part:
+    """Return a group of lines as a part."""
+    lines, path = group.lines, group.path
+    memories = {memory.id: memory for line in lines for memory in line.memories}
+    timeline = None
+    if path and (links := await log.links([*pairwise(path)])):
+        timeline = Timeline(
+            memories=tuple(memories[memory] for memory in path),
+            links=tuple(links),
+            retrieved=max(path, key=lambda memory: path[memory].score),
+        )
+    on_path = {memory: memories[memory] for memory in path}
+    part = Part(
+        text=str(group),
+        memories=tuple((on_path | memories).values()),
+        source_turns=await _source_turns(lines, log),
+        timeline=timeline,
+        score=max(line.score for line in lines),
+        relevance=max(line.relevance for line in lines),
+        made_by=LOCAL_MODEL,
+    )
+    for line in lines:
+        trace.record_part(part, line.passages, line.repetitions)
+    return part
+
+
+def _part_order(part: Part) -> tuple[datetime, int]:
+    """Sort key of parts: the time of what they begin with."""
+    first = [(turn.at, turn.id) for turn in part.source_turns[:1]]
+    return min(first + [memory.order for memory in part.memories[:1]])
+
+
+async def _source_turns(lines: Sequence[Line], log: LogIndex) -> tuple[Turn, ...]:
+    turns = {line.owner.id: line.owner for line in lines if isinstance(line.owner, Turn)}
+    turns |= {turn.id: turn for line in lines for turn in line.repetitions}
+    of_statements = {
+        turn for line in lines if isinstance(line.owner, Memory) for turn in line.owner.source_turns
+    }
+    if missing := of_statements - set(turns):
+        turns |= {turn.id: turn for turn in await log.turns(missing)}
+    return tuple(sorted(turns.values(), key=lambda turn: (turn.at, turn.id)))

@@ -1,0 +1,221 @@
+"""Understand the question: its text as a query, which time, order, people and things it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from theanine.embeddings.base import embed_queries
+from theanine.recall.context import RecallContext
+from theanine.recall.identifiers import Identifier, find_identifiers, find_names
+from theanine.retrieval import cue_words
+from theanine.retrieval.candidates import CandidateIndex
+from theanine.retrieval.languages import UNSPACED, Language, guess_language
+from theanine.retrieval.query import Query, is_small_talk
+from theanine.retrieval.scope_index import RetrievalMode
+from theanine.retrieval.temporal import DateRange, NamedTime, find_intervals
+from theanine.sentences import sentence_spans
+from theanine.types import Utterance
+
+MAX_QUERY = 4_000
+"""Characters of a query, half of them its last: a longer one is a document, not a question."""
+_ASKS = re.compile(
+    r"[?？؟]\W*$|^\W*(?:what|which|who|whom|whose|when|where|why|how|tell me|remind me|list|show|"
+    r"summari[sz]e|recap|find|give me|name|do you (?:know|remember)|walk me)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+KEYWORDS = 4
+"""Words of a text that are taken for what is looked for, even if they ask nothing."""
+_ASKS_AT_END = re.compile(r"[?？؟]\W*$")
+_PAST = re.compile(
+    r"\b(?:did|was|were|had|have|has|been|happen\w*|said|told|went|\w{3,}ed|ate|met|saw|got|made|"
+    r"read|bought|came|left|took|gave|ran|spoke|wrote|thought|felt|heard|lost|won|paid|sold)\b",
+    re.IGNORECASE,
+)
+_OF_ASSISTANT = {
+    **cue_words.OF_ASSISTANT,
+    "en": re.compile(
+        r"\b(?:did|have|had|were|was it) you (?:\w+ly )?(?:ever |just |once )?(?:say|said|saying|"
+        r"tell|told|recommend\w*|suggest\w*|advis\w+|propos\w+|writ\w+|wrote|draft\w*|translat\w+|"
+        r"explain\w*|answer\w*|repl\w+|mention\w*|list\w*|promis\w+|warn\w*|give|given|come up)\b|"
+        r"\byour (?:advice|suggestion|recommendation|answer|reply|explanation|proposal|tip)s?\b",
+        re.IGNORECASE,
+    ),
+}
+_ASKED = re.compile(
+    r"\b(?:did|have|had) i (?:\w+ly )?(?:ever |just |once )?(?:ask|asked|request|requested)\b|"
+    r"\bmy (?:\w+ )*(?:question|request)s?\b",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(r"(?!)")
+_ASKING = ("when", "who", "where", "how many", "why", "what")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What the last turn of a dialogue asks for.
+
+    Attributes:
+        text: the query: the latest turns of the dialogue.
+        asks: whether it asks for something; otherwise what is told may bring a memory to mind.
+        days: the days that it asks about, as ordinals of their first and last; empty for all.
+        order: whether it asks for what was said last or first; None for neither.
+        alone: whether nothing but that time or order is asked for.
+        identifiers: the numbers and codes that it names.
+        names: the people that it names, as far as its wording shows them.
+        of_assistant, asked: whether it asks for what the assistant said, or what the user asked it.
+        spread: whether it asks for several things: a list, a count, an order, a summary.
+        small_talk: whether it only greets, thanks or agrees.
+    """
+
+    text: str
+    asks: bool = True
+    days: tuple[tuple[int, int], ...] = ()
+    order: Literal["newest", "oldest"] | None = None
+    alone: bool = False
+    identifiers: tuple[Identifier, ...] = ()
+    names: tuple[str, ...] = ()
+    of_assistant: bool = False
+    asked: bool = False
+    spread: bool = False
+    small_talk: bool = False
+
+
+def understand(
+    dialogue: Sequence[Utterance],
+    context: RecallContext,
+    candidates: CandidateIndex,
+    *,
+    turns: int | None,
+    names: bool = False,
+) -> Question:
+    """Return what the last of the ``turns`` latest turns of a dialogue asks for."""
+    text = query_text(dialogue, turns, names=names)
+    if not text:
+        return Question(text=text)
+    latest = cut_query(dialogue[-1].full_text)
+    asking = dialogue[-turns:] if turns else dialogue
+    if all(is_small_talk(candidates.without_speakers(cut_query(turn.text))) for turn in asking):
+        return Question(text=text, small_talk=True)
+    language = guess_language(latest)
+    if not _asks(latest, language):
+        return Question(text=text, asks=False)
+    today = context.asked_at(dialogue).date()
+    years = sorted({*candidates.years, today.year})
+    english, times = find_intervals(latest, years, today)
+    past = language != "en" or _PAST.search(english) is not None
+    meant = [
+        (time, days)
+        for time in times
+        if (days := [each for each in time.ranges if each[0] <= today])
+        and (past or _is_over(time, days, today.toordinal()))
+    ]
+    rest = english
+    for time, _ in reversed(meant):
+        start, end = time.span
+        rest = f"{rest[:start]} {rest[end:]}"
+    order, talk = _order(rest, language)
+    plain = candidates.without_speakers(rest)
+    alone = bool(meant or talk) and _is_only_talk(plain, language)
+    ranges = [each for _, days in meant for each in days]
+    return Question(
+        text=text,
+        days=tuple((first.toordinal(), last.toordinal()) for first, last in ranges),
+        order=order,
+        alone=alone,
+        identifiers=find_identifiers(rest),
+        names=find_names(rest, language),
+        of_assistant=_OF_ASSISTANT.get(language, _NOTHING).search(latest) is not None,
+        asked=language == "en" and _ASKED.search(latest) is not None,
+        spread=cue_words.SPREAD.get(language, cue_words.SPREAD["en"]).search(latest) is not None,
+    )
+
+
+def _is_over(time: NamedTime, days: Sequence[DateRange], today: int) -> bool:
+    """Whether a time is a past one whatever the question's tense: with a year, or "last month"."""
+    over = all(last.toordinal() < today for _, last in days)
+    return over and (time.relative or len(time.ranges) == 1)
+
+
+def _asks(text: str, language: Language) -> bool:
+    words = len(text.split()) + len("".join(UNSPACED.findall(text))) // 2
+    if _ASKS.search(text) or words <= KEYWORDS:
+        return True
+    cues = cue_words.QUESTION_CUES.get(language)
+    return bool(cues) and any(cues[name].search(text) for name in _ASKING if name in cues)
+
+
+def _order(text: str, language: Language) -> tuple[Literal["newest", "oldest"] | None, bool]:
+    """Return whether the latest or the earliest is asked for, and whether of all that was said."""
+
+    def has(cues: Mapping[Language, re.Pattern[str]]) -> bool:
+        return language in cues and cues[language].search(text) is not None
+
+    if has(cue_words.LAST_TALK):
+        return "newest", True
+    if has(cue_words.FIRST_TALK):
+        return "oldest", True
+    if has(cue_words.NEWEST):
+        return "newest", False
+    return ("oldest", False) if has(cue_words.OLDEST) else (None, False)
+
+
+def _is_only_talk(text: str, language: Language) -> bool:
+    """Whether a question, without its time, has no word but those for talking and happening."""
+    for cues in (cue_words.LAST_TALK, cue_words.FIRST_TALK, cue_words.TALK):
+        if language in cues:
+            text = cues[language].sub(" ", text)
+    return not any(character.isalnum() for character in text)
+
+
+def cut_query(text: str) -> str:
+    """Return what a text asks at its beginning or end if it is too long for a query.
+
+    If it asks nothing there, its beginning and its end.
+    """
+    if len(text) <= MAX_QUERY:
+        return text
+    half = MAX_QUERY // 2
+    ends = f"{text[:half]} … {text[-half:]}"
+    asked = [ends[slice(*span)].strip() for span in sentence_spans(ends)]
+    return " ".join(sentence for sentence in asked if _ASKS_AT_END.search(sentence)) or ends
+
+
+def query_text(dialogue: Sequence[Utterance], turns: int | None, *, names: bool = False) -> str:
+    """Return the text of the last ``turns`` turns of the dialogue, or of all turns with None.
+
+    With ``names``, each begins with its speaker.
+    """
+    latest = dialogue[-turns:] if turns else dialogue
+    if names:
+        return "\n".join(f"{turn.speaker}: {turn.full_text}" for turn in latest)
+    return "\n".join(cut_query(utterance.full_text) for utterance in latest).strip()
+
+
+async def build_query(
+    query: str,
+    dialogue: Sequence[Utterance],
+    context: RecallContext,
+    mode: RetrievalMode,
+    without_speakers: Callable[[str], str] | None = None,
+) -> Query:
+    """Return the query with its vector; the last turn gives the asker and the time.
+
+    ``without_speakers`` removes the names of speakers; by default, those of the memories.
+
+    Each text is embedded once per context, as a query where the embedder distinguishes queries.
+    """
+    remove = without_speakers or context.index.without_speakers
+    topic = remove(query) if mode == "hybrid" else query
+    if topic not in context.query_vectors:
+        context.query_vectors[topic] = await embed_queries(context.embedder, [topic])
+    last = dialogue[-1]
+    return Query(
+        text=query,
+        vector=context.query_vectors[topic][0],
+        latest=cut_query(last.full_text),
+        asker=last.speaker,
+        asked_at=context.asked_at(dialogue),
+    )

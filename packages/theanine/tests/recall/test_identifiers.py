@@ -1,0 +1,93 @@
+"""Numbers, codes and names in questions, and in what was said."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from random import Random
+
+import pytest
+
+from theanine.embeddings.static import StaticEmbedder
+from theanine.recall.identifiers import find_identifiers, find_names, is_other, is_unknown
+from theanine.retrieval.candidates import CandidateIndex
+from theanine.types import Turn
+
+SHAPES = ("####-####", "@@####", "@@@-####-@", "#.#.#", "@#.##", "####", "+### ## ### ####")
+
+
+def _made(shape: str, random: Random) -> str:
+    letters = {"#": "123456789", "@": "ABCDEFGHKLMNPRSTUVWXZ"}
+    return "".join(random.choice(letters[c]) if c in letters else c for c in shape)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", range(20))
+def test_near_identifiers_are_told_apart(shape: str, seed: int) -> None:
+    random = Random(seed)
+    code = _made(shape, random)
+    while code[:2] in ("19", "20"):  # a year
+        code = _made(shape, random)
+    place = random.choice([n for n, c in enumerate(code) if c.isdigit() and n > 1])
+    near = code[:place] + str((int(code[place]) + random.randint(1, 8)) % 10) + code[place + 1 :]
+    asked = find_identifiers(f"What do you know about {code}?")
+    assert asked
+    assert not is_other(asked, find_identifiers(f"Ordered {code}, the copper pipe."))
+    assert is_other(asked, find_identifiers(f"Ordered {near}, the copper pipe."))
+
+
+_FULL_WIDTH = {n: n + 0xFEE0 for n in range(ord("!"), ord("~") + 1)}
+
+
+@pytest.mark.parametrize("said", ["予約番号は{}です。", "我的订单号是{}，下周到。", "เลขที่จอง{}ครับ"])
+@pytest.mark.parametrize("asked", ["予約番号 {}", "订单{}到了吗？", "What is {}?"])
+@pytest.mark.parametrize("shape", ["@@@###", "@#####", "@@##-####"])
+@pytest.mark.parametrize("seed", range(3))
+def test_codes_are_found_in_writing_without_spaces(
+    said: str, asked: str, shape: str, seed: int
+) -> None:
+    random = Random(seed)
+    code, other = _made(shape, random), _made(shape, random)
+    wanted = find_identifiers(asked.format(code))
+    for written in (code, code.translate(_FULL_WIDTH)):
+        assert not is_other(wanted, find_identifiers(said.format(written)))
+        index = CandidateIndex()
+        at = datetime(2026, 5, 1, tzinfo=UTC)
+        turn = Turn(text=said.format(written), speaker="ana", at=at, id=1, session=1)
+        index.add_turns([turn], StaticEmbedder().vectors)
+        assert not any(is_unknown(each, index) for each in wanted)
+        assert all(is_unknown(each, index) for each in find_identifiers(asked.format(other)))
+    assert is_other(wanted, find_identifiers(said.format(other)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I read 20 pages in 3 days.",
+        "We paid 240 euros in 2019 and met at 7:40.",
+        "It was the 3rd time that I ran 5k.",
+        "the 100 m race",
+        "3月5日の15時に1500円払いました",
+    ],
+)
+def test_amounts_and_times_identify_nothing(text: str) -> None:
+    assert not find_identifiers(text)
+
+
+def test_short_numbers_count_with_their_context() -> None:
+    asked = find_identifiers("Who lives at 41 Harbor Street?")
+    assert is_other(asked, find_identifiers("Klara lives at 14 Harbor Street."))
+    assert not is_other(asked, find_identifiers("Klara lives at 14 Church Lane."))
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("What is Sabine's phone number?", ("Sabine",)),
+        ("Which restaurant did Lana recommend?", ("Lana",)),
+        ("Do you remember anything about Heidi?", ("Heidi",)),
+        ("What did I do in January?", ()),
+        ("Would I like Dr. Seuss?", ()),
+    ],
+)
+def test_names_by_their_place(question: str, names: tuple[str, ...]) -> None:
+    assert find_names(question, "en") == names

@@ -1,0 +1,96 @@
+"""Wording of questions and of what was said: slips of the pen, pronouns, and who spoke."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pytest
+
+import theanine
+from theanine.recall.spelling import is_common_word
+from theanine.types import History, Transcript, Utterance
+
+START = datetime(2025, 3, 1, 9, tzinfo=UTC)
+TALK = [  # sessions of what was said by turns
+    ["I booked a restaurant for our anniversary.", "How nice! Which one?", "The Galley."],
+    ["The password of the cabin is on the fridge.", "Noted.", "Nobody else knows it."],
+    ["I adopted a cat from the shelter.", "What is she called?", "Her name is Miso."],
+    ["Grandma said that every storm is a teacher.", "Wise words.", "It made me weep."],
+    ["Recommend me a gift for Klara.", "A leather logbook, I'd say.", "Perfect."],
+    ["My hydrangea is losing leaves.", "I'd recommend less water and more shade.", "Thanks."],
+    ["The boiler rattles again.", "Have you called the plumber?", "The plumber comes on Monday."],
+    ["We sailed to Vis with the children.", "Was it windy?", "The sails were full all day."],
+]
+MISSPELLED = ["restaurant", "anniversary", "password", "hydrangea", "plumber", "shelter"]
+
+
+@pytest.fixture(scope="module", params=["encoder", "wordllama"])
+def ana(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[theanine.UserMemory]:
+    path = tmp_path_factory.mktemp("wording") / "m.db"
+    transcripts = [
+        Transcript(
+            key=str(day),
+            at=START + timedelta(days=day),
+            turns=[
+                Utterance(
+                    speaker=("ana", "assistant")[minute % 2],
+                    role=("user", "assistant")[minute % 2],
+                    text=text,
+                    at=START + timedelta(days=day, minutes=minute),
+                )
+                for minute, text in enumerate(talk)
+            ],
+        )
+        for day, talk in enumerate(TALK)
+    ]
+    with theanine.open(path, embedder=request.param) as client:
+        client.user("ana").log(History(name="ana", transcripts=transcripts))
+        yield client.user("ana")
+
+
+def _slip(word: str, random: Random) -> str:
+    """Return a word with one letter left out, doubled, changed or swapped; not the first."""
+    at = random.randrange(1, len(word) - 1)
+    before, here, after = word[:at], word[at], word[at + 1 :]
+    return random.choice(
+        [
+            before + after,
+            before + here + here + after,
+            before + chr((ord(here) - ord("a") + random.randrange(1, 26)) % 26 + ord("a")) + after,
+            before + after[0] + here + after[1:],
+        ]
+    )
+
+
+@pytest.mark.parametrize("word", MISSPELLED)
+@pytest.mark.parametrize("seed", range(8))
+def test_a_slip_of_the_pen_finds_the_word(ana: theanine.UserMemory, word: str, seed: int) -> None:
+    slip = _slip(word, Random(seed))
+    if is_common_word(slip):
+        pytest.skip("another word")
+    assert word in ana.recall(f"What about the {slip}?", limit=1).text
+
+
+@pytest.mark.parametrize("word", ["xyzzy", "zorkmid", "asdfgh", "blivet", "frobnicator"])
+def test_what_is_no_word_finds_nothing(ana: theanine.UserMemory, word: str) -> None:
+    assert not ana.recall(f"{word}?").parts
+
+
+def test_what_a_pronoun_stands_for_is_shown(ana: theanine.UserMemory) -> None:
+    assert "every storm is a teacher" in ana.recall("What made me weep?").text
+
+
+def test_what_refers_to_the_answer_is_shown(ana: theanine.UserMemory) -> None:
+    assert "Miso" in ana.recall("Which pets did I adopt? List all.").text
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What did you recommend?", "What did you suggest to me?", "What was your advice?"],
+)
+def test_what_the_assistant_said_is_shown(ana: theanine.UserMemory, question: str) -> None:
+    assert "less water and more shade" in ana.recall(question, limit=3).text
