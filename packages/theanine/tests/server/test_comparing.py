@@ -15,7 +15,7 @@ from theanine.client import OpenOptions
 from theanine.server import ServerOptions
 
 ADMINISTER = ("read", "write", "reply", "administer")
-SAID = ("I moved to Split in May.", "My sister Bura bakes bread.", "I sail to Split on Sundays.")
+SAID = ("I moved to Split in May.", "My sister Bura bakes bread.", "I moved from Split to Rijeka.")
 COMPARISONS = "/v1/evaluation/comparisons"
 
 

@@ -39,13 +39,70 @@ def test_what_a_path_allows_is_what_the_document_has(service: Service) -> None:
             answer = http.request("TRACE", filled.replace("}", ""))
             assert answer.status_code == 405, path
             allowed = set(answer.headers["Allow"].split(", "))
-            assert allowed == {method.upper() for method in methods}, path
+            documented = {method.upper() for method in methods}
+            assert allowed == documented, path
 
 
 def test_the_document_has_the_bounds_of_numbers_and_lists(service: Service) -> None:
     with service.client() as http:
         text = http.get("/openapi.json").text
     assert not re.findall(r'"(?:ge|le|gt|lt|min_length|max_length|pattern_)":', text)
+
+
+def test_the_document_is_fit_for_generators(service: Service) -> None:
+    with service.client() as http:
+        document: dict[str, Any] = http.get("/openapi.json").json()
+    assert document["servers"][0]["url"] == "/"
+    routes = [route for methods in document["paths"].values() for route in methods.values()]
+    ids = [route["operationId"] for route in routes]
+    assert len(ids) == len(set(ids)) and {"recall", "hear", "say", "explain"} <= {*ids}
+    assert all(re.fullmatch(r"[a-z]+(_[a-z]+){0,2}", id) for id in ids)
+    schemas: dict[str, Any] = document["components"]["schemas"]
+    answers = {name for route in routes for name in refs(route["responses"])}
+    for name in (waiting := [*answers]):
+        answers.update(new := {*refs(schemas[name])} - answers)
+        waiting += new
+    for name, schema in schemas.items():
+        properties = schema.get("properties", {})
+        assert not [field for field, of in properties.items() if "default" in of], name
+        if name in answers:
+            assert [*properties] == schema.get("required", []), name
+    assert "Default: `20`." in schemas["ThreadRecall"]["properties"]["window"]["description"]
+
+
+def refs(value: Any) -> Iterator[str]:
+    """Yield the names of the schemas that a part of the document refers to."""
+    yield from re.findall(r"#/components/schemas/([\w-]+)", str(value))
+
+
+def test_an_answer_has_every_field_that_the_document_requires(service: Service) -> None:
+    with service.client() as http:
+        required = http.get("/openapi.json").json()["components"]["schemas"]
+        said = http.post(HEAR, json={"content": "I live in Lisbon."}).json()
+        found = http.post(RECALL, json={"dialogue": "Where do I live?"}).json()
+    assert {*required["Turn"]["required"]} == {*said}
+    assert {*required["Recalled"]["required"]} == {*found}
+    [part] = found["recollection"]["parts"]
+    assert {*required["Part"]["required"]} == {*part}
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "others"),
+    [
+        (RECALL, "query", "dialogue, utterances, budget"),
+        (HEAR, "text", "content, id, at"),
+        ("/v1/users/ana/messages", "message", "messages, utterances"),
+        ("/v1/operations", "method", "kind"),
+    ],
+)
+def test_an_unknown_field_is_answered_with_those_that_are(
+    service: Service, path: str, field: str, others: str
+) -> None:
+    with service.client(rights=RIGHTS) as http:
+        refused = http.post(path, json={field: "Where do I live?"})
+        assert (refused.status_code, refused.json()["code"]) == (422, "bad_input")
+        expected = f"body.{field}: there is no such field; there are {others}"
+        assert expected in refused.json()["detail"], refused.text
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from theanine.client import OpenOptions
 from theanine.server import ServerOptions
 
 RIGHTS = ("read", "write", "reply", "administer")
-OF_PROVIDERS = ("/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/models")
+OF_PROVIDERS = ("/v1/chat/completions", "/v1/responses", "/v1/messages")
 LASTING = ("/events", "/comparisons")
 """Ends of the paths that answer with a stream, or begin a run."""
 GIVEN = {"name": "x", "kind": "expire", "content": "x", "dialogue": "x"}

@@ -17,8 +17,10 @@ from anyio import to_thread
 
 from server.conftest import Service, running
 from server.providers import Answer, Json, Provider
+from theanine.demo import HARBOUR
 from theanine.embeddings.base import Scores
 from theanine.fences import REMEMBERED_HEADING
+from theanine.importers import read_histories
 from theanine.server import ServerOptions
 from theanine.testing import OverlapReranker
 from theanine.tokenizer import count_tokens
@@ -236,13 +238,13 @@ def test_messages_that_memory_cannot_read_are_the_providers_matter(
         assert provider.requests[-1] == body
 
 
-def test_a_provider_that_is_gone_is_a_problem(options: ServerOptions) -> None:
+def test_a_provider_that_is_gone_is_an_error(options: ServerOptions) -> None:
     with (
         running(replace(options, openai_url="http://127.0.0.1:9/v1")) as service,
         service.client() as http,
     ):
         answer = http.post(PATHS["openai"], json=request("openai", user(QUESTION)), headers=HEADERS)
-        assert (answer.status_code, answer.json()["code"]) == (502, "provider_unreachable")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (502, "provider_unreachable")
 
 
 def test_keys_of_the_service_never_reach_the_provider(
@@ -371,6 +373,36 @@ def test_a_providers_cache_keeps_all_but_the_newest_turn(
         newest += tokens(plain[-1:])
     assert with_memory == without - newest
     assert with_memory > 0.5 * total
+
+
+def test_in_a_long_thread_nearly_all_of_a_prompt_is_shared_with_the_next(
+    http: httpx2.Client, provider: Provider
+) -> None:
+    [history] = read_histories(HARBOUR).histories
+    lived = [turn for each in history.transcripts for turn in each.turns]
+    for each in history.transcripts[:4]:
+        said_then = [{"role": turn.role, "content": turn.text} for turn in each.turns]
+        http.post("/v1/users/ana/messages", json={"messages": said_then})
+    asked = [turn.text for turn in lived if turn.role == "user"][-40:]
+    answer = "I see; tell me more of it, and what you would like me to do for you next. " * 6
+    provider.script = lambda body: Answer(answer)
+    messages: list[Json] = []
+    for text in asked:  # about 130 tokens an exchange
+        messages.append(user(text))
+        http.post(PATHS["openai"], json=request("openai", *messages), headers=HEADERS)
+        messages.append(assistant(answer))
+    prompts = ["\n".join(texts(body["messages"])) for body in provider.requests]
+    assert sum(REMEMBERED_HEADING in prompt for prompt in prompts) > len(prompts) / 2
+    shares = [
+        count_tokens(shared_beginning(before, after)) / count_tokens(before)
+        for before, after in pairwise(prompts[20:])
+    ]
+    assert sum(shares) / len(shares) >= 0.9, shares
+
+
+def shared_beginning(one: str, other: str) -> str:
+    pairs = enumerate(zip(one, other, strict=False))
+    return one[: next((at for at, (a, b) in pairs if a != b), len(one))]
 
 
 def texts(messages: list[Json]) -> list[str]:

@@ -11,8 +11,7 @@ import pytest
 
 import theanine
 from server.conftest import Service
-from theanine.demo import HARBOUR
-from theanine.importers import read_histories
+from support.doubtful import log_doubtful
 from theanine.methods.theanine.local_relate import read_chance
 from theanine.page.review import SURE, find_doubtful
 from theanine.types import Link, Memory, Relation
@@ -69,9 +68,7 @@ def test_only_the_linkers_own_chance_is_read(text: str) -> None:
 @pytest.fixture
 def http(service: Service) -> Iterator[httpx2.Client]:
     with theanine.open(service.location) as client:
-        ana = client.user("ana")
-        ana.log(read_histories(HARBOUR).histories[0])
-        ana.remember()
+        log_doubtful(client.user("ana"))
     with service.client(rights=["read", "write"]) as connected:
         yield connected
 
@@ -80,7 +77,7 @@ def test_what_is_accepted_is_not_listed_again_and_stays_in_effect(
     http: httpx2.Client, service: Service
 ) -> None:
     first, *others = http.get(REVIEW).json()
-    assert first["doubts"][0]["kind"] == "unsure" and len(others) > 3
+    assert first["doubts"][0]["kind"] == "unsure" and len(others) > 2
     graph, marks = http.get("/v1/users/ana/graph").json(), http.get("/v1/users/ana/marks").json()
     url = f"/v1/users/ana/memories/{first['memory']}/accepted"
     assert http.put(url).json() == {"changed": True}

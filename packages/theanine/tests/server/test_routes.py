@@ -144,7 +144,7 @@ def test_a_tenants_retention_is_its_own(service: Service) -> None:
 def test_errors_are_problem_details(service: Service) -> None:
     with service.client() as http:
         for response, status, code in (
-            (http.get("/v1/nowhere"), 404, "not_found"),
+            (http.get("/nowhere"), 404, "not_found"),
             (http.put("/v1/users"), 405, "method_not_allowed"),
             (http.get("/v1/users/ana/memories/7"), 404, "not_found"),
             (http.post("/v1/users/ana/recall", json={"dialogue": " "}), 422, "bad_input"),

@@ -32,7 +32,7 @@ INJECTED = (
     "*",
     "Anastasia",
 )
-OURS = {"/health", "/ready", "/v1/whoami", "/v1/session", "/v1/methods", "/v1/models"}
+OURS = {"/health", "/ready", "/v1/whoami", "/v1/session", "/v1/methods"}
 """Routes that are about no user."""
 
 

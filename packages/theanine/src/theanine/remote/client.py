@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self
 from pydantic import TypeAdapter
 
 from theanine.cancellation import finish
+from theanine.client.other_names import our_name
 from theanine.errors import SettingsError
 from theanine.remote.transport import TIMEOUT, Transport
 from theanine.remote.user import AsyncRemoteUser
@@ -87,6 +88,8 @@ class AsyncRemoteClient:
         return await self._transport.list_all(Scope, "/v1/users", {})
 
     def __getattr__(self, name: str) -> NoReturn:
+        if ours := our_name(name, of_client=True):
+            raise AttributeError(f"a client of a service has no {name}; {ours} does it here")
         raise AttributeError(
             f"a client of a service has no {name}: what concerns the whole store is for the "
             "command line where the service runs"

@@ -16,6 +16,7 @@ from theanine.client import AddReport, ImportReport
 from theanine.client.arguments import check_arguments
 from theanine.client.explaining import Explanation
 from theanine.client.options import ListArguments, RecallArguments
+from theanine.client.other_names import name_ours
 from theanine.client.reply_options import ReplyArguments
 from theanine.client.session import WINDOW, speakers
 from theanine.clock import system_clock
@@ -59,6 +60,7 @@ POLL = 0.2
 """Seconds between two looks at an operation."""
 
 
+@name_ours(of_client=False)
 @check_arguments
 class AsyncRemoteUser:
     """What a service has of one user, with the face of :class:`theanine.AsyncUserMemory`."""
@@ -195,7 +197,7 @@ class AsyncRemoteUser:
         return await self._call(list[Link], "GET", "/links")
 
     async def timelines(self, memory: int | None = None) -> list[Timeline]:
-        """Return timelines that together show every memory that has a link."""
+        """Return what is remembered of each matter, oldest first, as a timeline with a title."""
         return await self._call(list[Timeline], "GET", "/timelines", params=given(memory=memory))
 
     async def warm_up(self) -> None:

@@ -13,12 +13,13 @@ from os import PathLike, fspath
 import anyio
 from fastapi import Depends, FastAPI
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from theanine.client import AsyncClient
 from theanine.errors import MissingExtra, SettingsError
 from theanine.server.comparing import keep_removing_outdated_runs
+from theanine.server.document import SERVERS, complete_document, name_operation
 from theanine.server.header_values import TrimHeaderValues
 from theanine.server.idempotency import ClaimMiddleware, add_replays
 from theanine.server.limits import MCP_PATH, LimitMiddleware, Slots
@@ -27,7 +28,8 @@ from theanine.server.metrics import record_operation
 from theanine.server.names import KeepNames
 from theanine.server.observe import ObserveMiddleware
 from theanine.server.parameters import check_parameters
-from theanine.server.problems import Problem, add_problem_handlers
+from theanine.server.problems import add_problem_handlers
+from theanine.server.provider_paths import ProviderPaths
 from theanine.server.routes import ROUTERS, proxy, service
 from theanine.server.settings import ServerOptions
 from theanine.server.state import ServerState
@@ -89,6 +91,8 @@ def create_app(options: ServerOptions) -> FastAPI:
         description=DESCRIPTION,
         lifespan=lifespan,
         dependencies=[Depends(check_parameters)],
+        servers=SERVERS,
+        generate_unique_id_function=name_operation,
         # Both pages would load scripts from another host.
         docs_url=None,
         redoc_url=None,
@@ -98,18 +102,20 @@ def create_app(options: ServerOptions) -> FastAPI:
     )
     add_problem_handlers(app)
     add_replays(app)
-    for router in (service.router,) if options.only_mcp else ROUTERS:
+    routers = (service.router,) if options.only_mcp else ROUTERS
+    for router in routers:
         app.include_router(router)
+    app.router.routes.append(proxy.PassOnRoute())
     app.router.routes.append(Route(MCP_PATH, mcp, include_in_schema=False))
     app.state.mcp, app.state.slots = mcp, Slots.of(options)
-    _describe_problems(app)
+    complete_document(app)
     app.add_middleware(KeepNames)
     app.add_middleware(ClaimMiddleware)
     app.add_middleware(
         LimitMiddleware,
         options=options,
         slots=app.state.slots,
-        proxied={str(getattr(route, "path", "")) for route in proxy.router.routes},
+        providers=None if options.only_mcp else _provider_paths(),
     )
     if options.link is not None:
         # By any other name, a page of another site reaches this machine after rebinding its own.
@@ -117,6 +123,17 @@ def create_app(options: ServerOptions) -> FastAPI:
     app.add_middleware(ObserveMiddleware)
     app.add_middleware(TrimHeaderValues)
     return app
+
+
+def _provider_paths() -> ProviderPaths:
+    own = {
+        _path(route) for router in ROUTERS if router is not proxy.router for route in router.routes
+    }
+    return ProviderPaths(own=own, with_memory={*map(_path, proxy.router.routes)})
+
+
+def _path(route: BaseRoute) -> str:
+    return str(getattr(route, "path", ""))
 
 
 class _WithoutMcp:
@@ -127,17 +144,3 @@ class _WithoutMcp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         raise MissingExtra("mcp", "MCP")
-
-
-def _describe_problems(app: FastAPI) -> None:
-    """Add the schema of problems, which the routes refer to, to the OpenAPI document."""
-    generate = app.openapi
-
-    def openapi() -> dict[str, object]:
-        document = generate()
-        schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        schemas |= schema.pop("$defs", {}) | {"Problem": schema}
-        return document
-
-    app.openapi = openapi

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Literal
@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from theanine.server.problems import RETRY_LATER, Refused, problem_response
+from theanine.server.provider_paths import ProviderPaths, is_passed_on, provider_of
 from theanine.server.settings import ServerOptions
 
 MINUTE = 60.0
@@ -150,30 +151,35 @@ class LimitMiddleware:
     """
 
     def __init__(
-        self, app: ASGIApp, *, options: ServerOptions, slots: Slots, proxied: Collection[str]
+        self,
+        app: ASGIApp,
+        *,
+        options: ServerOptions,
+        slots: Slots,
+        providers: ProviderPaths | None,
     ) -> None:
         self._app, self._options, self._slots = app, options, slots
-        self._kinds: dict[str, Kind] = {
-            **dict.fromkeys(proxied, "proxy"),
-            MCP_PATH: "mcp",
-            SIGN_IN: "sign-in",
-        }
+        self._providers = providers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] in UNLIMITED:
             await self._app(scope, receive, send)
             return
-        kind = self._kind(scope["path"])
+        if self._providers is not None:
+            self._providers.find(scope)
+        kind = "proxy" if provider_of(scope) else self._kind(scope["path"])
         slot = self._slots.take(kind)
         if slot is None:
             refusal = problem_response(
-                429, "busy", "the service is busy; try again", headers=RETRY_LATER
+                scope, 429, "busy", "the service is busy; try again", headers=RETRY_LATER
             )
             await refusal(scope, receive, send)
             return
         scope.setdefault("state", {})[SLOT] = slot
         options = self._options
         most = {"proxy": options.max_proxied_body, "import": None}.get(kind, options.max_body)
+        if is_passed_on(scope):  # in pieces, as it comes
+            most = None
         body = _Body(receive, most, options.body_timeout)
         try:
             if kind in ("proxy", "import"):
@@ -186,7 +192,9 @@ class LimitMiddleware:
     def _kind(self, path: str) -> Kind:
         if path.endswith(ENDLESS):
             return "stream"
-        return "import" if path.endswith(FILES) else self._kinds.get(path, "api")
+        if path.endswith(FILES):
+            return "import"
+        return "mcp" if path == MCP_PATH else "sign-in" if path == SIGN_IN else "api"
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         limit = asyncio.timeout(self._options.request_timeout)
@@ -202,7 +210,7 @@ class LimitMiddleware:
             if not limit.expired():
                 raise
             detail = f"the request was not done in {self._options.request_timeout:g} s; try again"
-            refusal = problem_response(503, "timed_out", detail, headers=RETRY_LATER)
+            refusal = problem_response(scope, 503, "timed_out", detail, headers=RETRY_LATER)
             await refusal(scope, receive, send)
 
 

@@ -20,6 +20,8 @@ _log = logging.getLogger(__name__)
 PROBES = ("/health", "/ready")
 """Paths of probes, which are too frequent to be recorded."""
 REQUEST_ID = b"x-request-id"
+OUR_ID = b"theanine-request-id"
+"""Header with the request's id where the answer has a provider's in the other."""
 _VALID_ID = re.compile(rb"[\w.:/+=@-]{1,128}")
 
 
@@ -47,7 +49,9 @@ class ObserveMiddleware:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 answered: list[tuple[bytes, bytes]] = message.setdefault("headers", [])
-                answered.append((REQUEST_ID, request.id.encode()))
+                # A provider's own id, which its support asks for, stays the only one of its name.
+                has_id = any(name == REQUEST_ID for name, _ in answered)
+                answered.append((OUR_ID if has_id else REQUEST_ID, request.id.encode()))
                 request.route = _route(scope)
                 await _audit(scope, request, status)
                 for name, value in answered:

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from theanine import errors
+from theanine.server.provider_paths import Provider, provider_of
 
 _log = logging.getLogger(__name__)
 
@@ -129,7 +130,30 @@ def write_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return responses(408, 409, 413, 507, *statuses)
 
 
+_ANTHROPIC_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+}
+
+
+def _as_provider(provider: Provider, status: int, code: str, detail: str) -> dict[str, Any]:
+    """Return an error in the shape of a provider's, which its clients show."""
+    if provider == "anthropic":
+        other = "api_error" if status >= 500 else "invalid_request_error"
+        kind = _ANTHROPIC_TYPES.get(status, other)
+        return {"type": "error", "error": {"type": kind, "message": detail}}
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    if status == 429:
+        kind = "rate_limit_error"
+    return {"error": {"message": detail, "type": kind, "param": None, "code": code}}
+
+
 def problem_response(
+    scope: Mapping[str, Any],
     status: int,
     code: str,
     detail: str,
@@ -137,7 +161,10 @@ def problem_response(
     headers: Mapping[str, str] | None = None,
     fields: list[FieldProblem] | None = None,
 ) -> JSONResponse:
-    """Return a problem as a response."""
+    """Return a problem as a response; to a provider's client, in the provider's own shape."""
+    if provider := provider_of(scope):
+        error = _as_provider(provider, status, code, detail)
+        return JSONResponse(error, status_code=status, headers={**(headers or {})})
     problem = Problem(
         title=HTTPStatus(status).phrase,
         status=status,
@@ -165,14 +192,31 @@ def find_problem(error: Exception) -> Problem:
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """Return the methods of all routes of a path; the framework names those of one of them."""
-    routes = cast("FastAPI", request.app).routes
+    """Return the methods of all routes of a path; the framework names those of one of them.
+
+    Of a path in the document, those that it has there: others may be passed on to a provider.
+    """
     scopes = {method: {**request.scope, "method": method} for method in _METHODS}
-    return [
-        method
+    found = {
+        method: [route for route in request.app.routes if route.matches(scope)[0] is Match.FULL]
         for method, scope in scopes.items()
-        if any(route.matches(scope)[0] is Match.FULL for route in routes)
+    }
+    documented = [
+        method
+        for method, routes in found.items()
+        if any(getattr(route, "include_in_schema", True) for route in routes)
     ]
+    return documented or [method for method, routes in found.items() if routes]
+
+
+def _explain(request: Request, error: Mapping[str, Any]) -> str:
+    """Return what is wrong with a field; for one that doesn't exist, which ones do."""
+    route = request.scope.get("route")
+    if error["type"] != "extra_forbidden" or len(error["loc"]) != 2 or route is None:
+        return error["msg"]
+    kinds = (field.field_info.annotation for field in route.dependant.body_params)
+    names = [name for kind in kinds for name in getattr(kind, "model_fields", ())]
+    return f"there is no such field; there are {', '.join(names)}"
 
 
 def add_problem_handlers(app: FastAPI) -> None:
@@ -181,7 +225,9 @@ def add_problem_handlers(app: FastAPI) -> None:
     @app.exception_handler(Refused)
     async def refuse(request: Request, error: Exception) -> JSONResponse:
         refused = cast("Refused", error)
-        return problem_response(refused.status, refused.code, str(refused), headers=refused.headers)
+        return problem_response(
+            request.scope, refused.status, refused.code, str(refused), headers=refused.headers
+        )
 
     @app.exception_handler(errors.TheanineError)
     async def translate(request: Request, error: Exception) -> JSONResponse:
@@ -191,16 +237,16 @@ def add_problem_handlers(app: FastAPI) -> None:
             _log.error("%s: %s", type(error).__name__, error)
         wait = getattr(error, "retry_after", None) or RETRY_AFTER
         headers = {"Retry-After": str(round(wait) or 1)} if status in (429, 503) else {}
-        return problem_response(status, code, problem.detail, headers=headers)
+        return problem_response(request.scope, status, code, problem.detail, headers=headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         fields = [
-            FieldProblem(where=".".join(map(str, each["loc"])), message=each["msg"])
+            FieldProblem(where=".".join(map(str, each["loc"])), message=_explain(request, each))
             for each in cast("RequestValidationError", error).errors()
         ]
         detail = "; ".join(f"{field.where}: {field.message}" for field in fields)
-        return problem_response(422, "bad_input", detail, fields=fields)
+        return problem_response(request.scope, 422, "bad_input", detail, fields=fields)
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: Exception) -> JSONResponse:
@@ -209,8 +255,9 @@ def add_problem_handlers(app: FastAPI) -> None:
         if status == 405:
             headers = {"Allow": ", ".join(_allowed_methods(request))}
         code = _CODES.get(status, "refused")
-        return problem_response(status, code, str(failed.detail), headers=headers)
+        return problem_response(request.scope, status, code, str(failed.detail), headers=headers)
 
     @app.exception_handler(Exception)
     async def crash(request: Request, error: Exception) -> JSONResponse:
-        return problem_response(500, "internal_error", "the service failed; its log says why")
+        detail = "the service failed; its log says why"
+        return problem_response(request.scope, 500, "internal_error", detail)

@@ -34,6 +34,7 @@ class ServerOptions:
         request_timeout: seconds after which a request that is not a stream is answered with 503.
         openai_url: base URL of the OpenAI-compatible API behind the proxy.
         anthropic_url: base URL of Anthropic's API behind the proxy.
+        require_user: whether the proxy refuses a request that names no user; else it has no memory.
         memory_deadline: seconds that memory may add to a request of the proxy.
         max_mcp: requests of MCP that one process serves at once; a client may hold one open.
         mcp_sessions: whether MCP clients of revisions before 2026-07-28 have sessions, which are of
@@ -65,6 +66,7 @@ class ServerOptions:
     request_timeout: float = 60.0
     openai_url: str = "https://api.openai.com/v1"
     anthropic_url: str = "https://api.anthropic.com/v1"
+    require_user: bool = False
     memory_deadline: float = 0.5
     max_mcp: int = 512
     mcp_sessions: bool = True

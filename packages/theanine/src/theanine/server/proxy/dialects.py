@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from theanine.server.provider_paths import Provider
 from theanine.types import Message, MessageFormat
 
 Body = dict[str, Any]
@@ -36,10 +37,12 @@ class Dialect(ABC):
 
     Attributes:
         name: the format of its messages.
+        provider: whose API it is.
         path: its path below the provider's base URL.
     """
 
     name: MessageFormat
+    provider: Provider
     path: str
 
     @abstractmethod
@@ -62,7 +65,7 @@ class Dialect(ABC):
 class ChatCompletions(Dialect):
     """OpenAI's chat completions, which most providers speak."""
 
-    name, path = "openai", "/chat/completions"
+    name, provider, path = "openai", "openai", "/chat/completions"
 
     def messages(self, body: Body) -> list[Message]:
         return _spoken(body.get("messages"))
@@ -120,7 +123,7 @@ class _ChatReader(ReplyReader):
 class Responses(Dialect):
     """OpenAI's responses."""
 
-    name, path = "responses", "/responses"
+    name, provider, path = "responses", "openai", "/responses"
 
     def messages(self, body: Body) -> list[Message]:
         given = body.get("input")
@@ -164,7 +167,7 @@ class _ResponsesReader(ReplyReader):
 class AnthropicMessages(Dialect):
     """Anthropic's messages."""
 
-    name, path = "anthropic", "/messages"
+    name, provider, path = "anthropic", "anthropic", "/messages"
 
     def messages(self, body: Body) -> list[Message]:
         return _spoken(body.get("messages"))

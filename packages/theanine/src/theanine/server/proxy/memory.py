@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import anyio
 
@@ -46,6 +46,7 @@ class Exchange:
 
     Attributes:
         block: what was recalled, fenced; empty if nothing is relevant.
+        added: the number of its parts.
         recalled: ids of its memories.
         after: the provider's id of the response that the request continues; empty if it has
             all messages.
@@ -61,9 +62,19 @@ class Exchange:
     after: str = ""
     number: str = ""
     block: str = ""
+    added: int = 0
     recalled: tuple[int, ...] = ()
     logged: bool = False
     writes: bool = False
+
+
+class _Recalled(NamedTuple):
+    """A recollection: what is added for it, how many parts and memories, whether less than all."""
+
+    block: str
+    parts: int
+    memories: tuple[int, ...]
+    is_partial: bool
 
 
 @dataclass(slots=True)
@@ -77,8 +88,8 @@ class ProxyMemory:
     store: Store
     clock: Clock
     deadline: float
-    _kept: OrderedDict[tuple[object, ...], tuple[str, tuple[int, ...], bool]] = field(
-        default_factory=OrderedDict[tuple[object, ...], tuple[str, tuple[int, ...], bool]]
+    _kept: OrderedDict[tuple[object, ...], _Recalled] = field(
+        default_factory=OrderedDict[tuple[object, ...], "_Recalled"]
     )
     _ending: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
@@ -131,14 +142,19 @@ class ProxyMemory:
                 found = await memory.session(exchange.thread).recall(last=len(shown), **options)
             else:
                 found = await memory.recall(dialogue, **options)
-            block = "\n".join(message["content"] for message in found.messages())
-            recalled = tuple(memory.id for memory in found.memories)
-            self._kept[key] = (block, recalled, bool(found.notes))
+            self._kept[key] = _Recalled(
+                "\n".join(message["content"] for message in found.messages()),
+                len(found.parts),
+                tuple(memory.id for memory in found.memories),
+                bool(found.notes),
+            )
             if len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
-        exchange.block, exchange.recalled, is_partial = self._kept[key]
-        if is_partial:
+        kept = self._kept[key]
+        exchange.block, exchange.recalled = kept.block, kept.memories
+        exchange.added = kept.parts if kept.block else 0
+        if kept.is_partial:
             exchange.status = "partial"
 
     async def _log(self, exchange: Exchange) -> None:

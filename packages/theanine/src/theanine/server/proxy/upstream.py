@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Sequence
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx2
 from starlette.requests import Request
 
 from theanine.server.keys import is_own_key
+from theanine.server.problems import Refused
+from theanine.server.provider_paths import Provider
 
 HOP_BY_HOP = frozenset(
-    "connection content-encoding content-length cookie host keep-alive proxy-authenticate "
-    "proxy-authorization set-cookie te trailer transfer-encoding upgrade accept-encoding".split()
+    "connection cookie expect host keep-alive proxy-authenticate proxy-authorization set-cookie te "
+    "trailer transfer-encoding upgrade".split()
 )
-"""Headers that are not forwarded: those of one connection or host, or of the content's encoding."""
+"""Headers that are not forwarded: those of one connection or host."""
+_KEEPING_NOTHING = frozenset(
+    "chat/completions completions embeddings images/edits images/generations images/variations "
+    "audio/speech audio/transcriptions audio/translations moderations responses messages "
+    "messages/count_tokens".split()
+)
+"""Paths of the calls that the operator's key is lent for.
+
+By others, such as those of files, each tenant would see what all have at the operator's account.
+"""
 _WORD = re.compile(r"[\w-]+")
 TIMEOUT = httpx2.Timeout(600, connect=10)
 
@@ -30,27 +41,67 @@ class Upstream:
     """
 
     def __init__(self, openai_url: str, anthropic_url: str) -> None:
-        self._urls = {"anthropic": anthropic_url.rstrip("/")}
-        self._default = openai_url.rstrip("/")
+        self._urls: dict[Provider, str] = {
+            "openai": openai_url.rstrip("/"),
+            "anthropic": anthropic_url.rstrip("/"),
+        }
         # All tenants share this client, so it accepts no cookie.
         no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
         limits = httpx2.Limits(max_connections=1_000)
         self.http = httpx2.AsyncClient(timeout=TIMEOUT, limits=limits, cookies=no_cookies)
 
-    def lends_key(self, request: Request, dialect: str) -> bool:
-        """Whether a request, which has no key of a provider, is sent with the operator's."""
-        return _lent_key(_kept_headers(request), dialect) is not None
+    def lends_key(self, request: Request, provider: Provider, path: str) -> bool:
+        """Whether a request, which has no key of a provider, is sent with the operator's.
 
-    def request(self, request: Request, dialect: str, path: str, content: bytes) -> httpx2.Request:
-        """Return a client's request in the form that is sent to the provider."""
+        Answers 401 for one that is passed on only with a key of its own.
+        """
         kept = _kept_headers(request)
-        lent = _lent_key(kept, dialect)
-        headers = [*kept, *([lent] if lent else []), ("accept-encoding", "identity")]
-        url = self._urls.get(dialect, self._default) + path
+        if _has_key(kept):
+            return False
+        if not _keeps_nothing(request.method, path):
+            raise Refused(
+                401,
+                "provider_key_needed",
+                f"{request.method} {request.url.path} is not a path of the service, and is passed "
+                "on to the provider only with a key of your own for it: send that as ever, and "
+                "the key of the service as Theanine-Key",
+            )
+        return _operators_key(provider) is not None
+
+    def request(
+        self,
+        request: Request,
+        provider: Provider,
+        path: str,
+        content: bytes | AsyncIterable[bytes],
+        *,
+        readable: bool = False,
+    ) -> httpx2.Request:
+        """Return a client's request in the form that is sent to the provider.
+
+        ``readable`` asks for an answer that is not compressed.
+        """
+        headers = _kept_headers(request)
+        if not _has_key(headers) and (lent := _operators_key(provider)):
+            headers.append(lent)
+        if isinstance(content, bytes):  # which may be longer than what came
+            headers = [(name, value) for name, value in headers if name != "content-length"]
+        if readable or "accept-encoding" not in request.headers:
+            headers = [(name, value) for name, value in headers if name != "accept-encoding"]
+            headers.append(("accept-encoding", "identity"))
         query = f"?{request.url.query}" if request.url.query else ""
-        return self.http.build_request(
-            request.method, url + query, headers=headers, content=content
-        )
+        url = f"{self._urls[provider]}{path}{query}"
+        return self.http.build_request(request.method, url, headers=headers, content=content)
+
+
+def _keeps_nothing(method: str, path: str) -> bool:
+    """Whether a call keeps nothing at the provider that others with the same key could see.
+
+    Nor goes anything to the provider because somebody has mistyped a path of the service.
+    """
+    if method == "GET":
+        return path.split("/")[1] == "models"
+    return method == "POST" and path.strip("/") in _KEEPING_NOTHING
 
 
 def _kept_headers(request: Request) -> list[tuple[str, str]]:
@@ -65,11 +116,13 @@ def _kept_headers(request: Request) -> list[tuple[str, str]]:
     ]
 
 
-def _lent_key(kept: Sequence[tuple[str, str]], dialect: str) -> tuple[str, str] | None:
-    """Return the header with the key from the environment, for a request without one."""
-    if any(name in ("authorization", "x-api-key") for name, _ in kept):
-        return None
-    if dialect == "anthropic":
+def _has_key(kept: Sequence[tuple[str, str]]) -> bool:
+    return any(name in ("authorization", "x-api-key") for name, _ in kept)
+
+
+def _operators_key(provider: Provider) -> tuple[str, str] | None:
+    """Return the header with the key from the environment."""
+    if provider == "anthropic":
         key = os.environ.get("ANTHROPIC_API_KEY")
         return ("x-api-key", key) if key else None
     key = os.environ.get("OPENAI_API_KEY")

@@ -34,7 +34,7 @@ class NewForgetting(BaseModel, extra="forbid"):
     )
 
 
-@router.get("/preview", responses=responses(404))
+@router.get("/preview", name="preview_forgetting", responses=responses(404))
 async def preview(
     state: State,
     memory: Writable,
@@ -52,7 +52,9 @@ async def list_forgetting(state: State, memory: Readable) -> list[Operation]:
 
 
 @router.post("", status_code=202, responses=write_responses(404))
-async def begin(state: State, memory: Writable, new: JsonBody[NewForgetting]) -> Operation:
+async def begin_forgetting(
+    state: State, memory: Writable, new: JsonBody[NewForgetting]
+) -> Operation:
     """Hide something at once, and erase it after a pause, also if the service restarts.
 
     Its operation has the receipt once it is erased. Until then, what is added to it is erased with
@@ -73,13 +75,13 @@ async def begin(state: State, memory: Writable, new: JsonBody[NewForgetting]) ->
 
 
 @router.post("/{operation}/undo", responses=write_responses(404))
-async def undo(state: State, memory: Writable, operation: OperationId) -> Operation:
+async def undo_forgetting(state: State, memory: Writable, operation: OperationId) -> Operation:
     """Show something again; 409 once it is being erased."""
     return await state.store.write(work.undo_forgetting, memory.scope, operation, state.clock())
 
 
 @router.post("/{operation}/confirm", status_code=202, responses=write_responses(404))
-async def confirm(state: State, memory: Writable, operation: OperationId) -> Operation:
+async def confirm_forgetting(state: State, memory: Writable, operation: OperationId) -> Operation:
     """Erase something without the rest of its pause."""
     confirmed = await state.store.write(work.confirm_forgetting, memory.scope, operation)
     state.operations.wake()

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from theanine.methods.registry import stored_method
 from theanine.page.graph import MemoryGraph
 from theanine.server.access import Readable
 from theanine.server.problems import responses
@@ -24,6 +25,8 @@ async def graph(
 ) -> Response:
     """Return all memories of a method with their links, in topics; for details, read a memory."""
     state: ServerState = request.app.state.server
-    content = await state.graphs.read(memory.scope, method or state.client.method_name)
+    content = await state.graphs.read(
+        memory.scope, stored_method(method or state.client.method_name)
+    )
     # As it is: the framework would validate each of some thousand memories again.
     return Response(content, media_type="application/json")

@@ -42,7 +42,9 @@ class CreatedKey(BaseModel):
     token: str
 
 
-@router.post("", status_code=201, responses=write_responses(), dependencies=[ONCE])
+@router.post(
+    "", name="create_key", status_code=201, responses=write_responses(), dependencies=[ONCE]
+)
 async def create(
     request: Request, state: State, principal: Administrator, new: JsonBody[NewKey]
 ) -> CreatedKey:
@@ -79,7 +81,7 @@ async def list_keys(state: State, principal: Administrator) -> list[ApiKey]:
     return await _load_visible(state, principal)
 
 
-@router.delete("/{key}", responses=write_responses(404), dependencies=[ONCE])
+@router.delete("/{key}", name="revoke_key", responses=write_responses(404), dependencies=[ONCE])
 async def revoke(state: State, principal: Administrator, key: Annotated[str, Path()]) -> ApiKey:
     """Revoke a key and those that it made; all processes refuse them within five seconds."""
     if key not in [visible.id for visible in await _load_visible(state, principal)]:

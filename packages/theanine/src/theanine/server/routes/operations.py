@@ -46,7 +46,7 @@ class Cancelled(BaseModel):
 
 
 @router.post("/operations", status_code=202, responses=write_responses(), dependencies=[ONCE])
-async def start(
+async def start_operation(
     state: State, response: Response, principal: Administrator, new: JsonBody[NewOperation]
 ) -> Operation:
     """Start an operation; its state is at the URL in `Location`."""
@@ -80,7 +80,7 @@ async def list_operations(state: State, principal: Reader, paging: Paging) -> Pa
 
 
 @router.get("/operations/{operation}", responses=responses(404))
-async def get(state: State, principal: Reader, operation: str) -> Operation:
+async def get_operation(state: State, principal: Reader, operation: str) -> Operation:
     """Return an operation."""
     return await state.store.read(
         work.load_operation, principal.tenant, operation, principal.user, principal.agent
@@ -88,7 +88,7 @@ async def get(state: State, principal: Reader, operation: str) -> Operation:
 
 
 @router.post("/operations/{operation}/cancel", responses=write_responses(404), dependencies=[ONCE])
-async def cancel(state: State, principal: Administrator, operation: str) -> Operation:
+async def cancel_operation(state: State, principal: Administrator, operation: str) -> Operation:
     """Cancel an operation; what is done stays done."""
     cancelled = await state.store.write(
         work.cancel_operation,
@@ -108,7 +108,7 @@ async def cancel(state: State, principal: Administrator, operation: str) -> Oper
     responses=write_responses(404),
     dependencies=[ONCE],
 )
-async def retry(state: State, principal: Administrator, operation: str) -> Operation:
+async def retry_operation(state: State, principal: Administrator, operation: str) -> Operation:
     """Have an operation that failed or was cancelled begin again."""
     waiting = await state.store.write_concurrently(
         True, work.retry_operation, principal.tenant, operation, principal.user, principal.agent

@@ -1,4 +1,7 @@
-"""The proxy's routes: a provider's API under its own paths."""
+"""The proxy's routes: a provider's API under its own paths.
+
+What has memory has a route of its own; everything else is passed on as it is.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,26 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any, cast, get_args
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import httpx2
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
+from starlette.requests import ClientDisconnect
+from starlette.routing import Match, Route
+from starlette.types import Scope
 
 from theanine.server.access import (
     AGENT_HEADER,
     USER_HEADER,
     Caller,
+    authenticate_request,
     name_in_header,
     open_memory,
 )
 from theanine.server.context import Principal
-from theanine.server.problems import Refused, responses
+from theanine.server.problems import Refused
+from theanine.server.provider_paths import BASE, is_passed_on, provider_of
 from theanine.server.proxy.dialects import (
     AnthropicMessages,
     ChatCompletions,
@@ -40,8 +48,10 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 _PROXY_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"description": "As the provider answers", "content": {"text/event-stream": {}}},
-    **responses(502),
-    "default": {"description": "As the provider answers", "content": {"application/json": {}}},
+    "default": {
+        "description": "As the provider answers; errors of the service have its shape, too",
+        "content": {"application/json": {}},
+    },
 }
 
 
@@ -63,22 +73,56 @@ async def create_message(request: Request, state: State, principal: Caller) -> R
     return await _forward(request, state, principal, AnthropicMessages())
 
 
-@router.get("/v1/models", responses=_PROXY_RESPONSES)
-async def models(request: Request, state: State, principal: Caller) -> Response:
-    """The provider's models; Anthropic's for requests that have `anthropic-version`."""
-    dialect = "anthropic" if "anthropic-version" in request.headers else "openai"
-    if state.upstream.lends_key(request, dialect):
+async def pass_on(request: Request) -> Response:
+    """Pass a request on to its provider, and the answer back, as they are."""
+    state: ServerState = request.app.state.server
+    principal = await authenticate_request(request)  # before the body is read
+    provider = provider_of(request.scope)
+    assert provider is not None
+    path = _path(request)
+    if state.upstream.lends_key(request, provider, path):
         principal.require("reply")
-    upstream = state.upstream.request(request, dialect, "/models", b"")
-    answer = await _send(state, upstream)
-    content = await answer.aread()
-    return Response(content, answer.status_code, _answer_headers(answer))
+        if request.method == "POST" and not path.endswith("/count_tokens"):
+            await state.spending.take(principal.tenant)
+    has_body = {"content-length", "transfer-encoding"} & {*request.headers}
+    content = request.stream() if has_body else b""
+    upstream = state.upstream.request(request, provider, path, content)
+    try:
+        answer = await _send(state, upstream)
+    except ClientDisconnect:
+        return Response(status_code=400)  # which nobody receives
+    return _with_headers(StreamingResponse(_stream(answer), answer.status_code), answer)
+
+
+class PassOnRoute(Route):
+    """The route of all paths that are a provider's, whatever they are."""
+
+    def __init__(self) -> None:
+        methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+        super().__init__(f"{BASE}/{{path:path}}", pass_on, methods=methods, include_in_schema=False)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match only what is not the service's own."""
+        return super().matches(scope) if is_passed_on(scope) else (Match.NONE, {})
+
+
+def _path(request: Request) -> str:
+    """Return a provider's path, as the client has escaped it, below its base URL."""
+    path = request.scope["raw_path"].decode("latin-1")
+    if {".", ".."} & {*unquote(path).split("/")}:  # it may lead out of the provider's API
+        raise Refused(400, "bad_input", "leave out the parts . and .. of the path")
+    if path.startswith(f"{BASE}{BASE}/"):
+        raise Refused(
+            404, "not_found", f"there are two {BASE} in the path; leave it out of the base URL"
+        )
+    return path.removeprefix(BASE)
 
 
 async def _forward(
     request: Request, state: ServerState, principal: Principal, dialect: Dialect
 ) -> Response:
-    if state.upstream.lends_key(request, dialect.name):
+    provider = dialect.provider
+    if state.upstream.lends_key(request, provider, dialect.path):
         principal.require("reply")
         await state.spending.take(principal.tenant)
     content = await request.body()
@@ -87,25 +131,26 @@ async def _forward(
     if exchange.block and body is not None:
         changed = dialect.append(body, exchange.block)
         if changed is None:
-            exchange.block, exchange.recalled = "", ()
+            exchange.added, exchange.recalled = 0, ()
         else:
             content = json.dumps(changed, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    answer = await _send(
-        state, state.upstream.request(request, dialect.name, dialect.path, content)
-    )
-    headers = {**_answer_headers(answer), **_memory_headers(exchange)}
+    upstream = state.upstream.request(request, provider, dialect.path, content, readable=True)
+    answer = await _send(state, upstream)
     if answer.headers.get("content-type", "").startswith("text/event-stream"):
         stream = _pass_on(answer, dialect, exchange, state.proxy_memory)
-        return StreamingResponse(stream, answer.status_code, headers)
-    try:
-        received = await answer.aread()
-    except httpx2.HTTPError as error:
-        raise _unreachable(error) from None
-    if answer.is_success and (reply := _read_body(received)) is not None:
-        replies = dialect.replies(reply)
-        ending = state.proxy_memory.end_soon(exchange, replies, whole=True)
-        await asyncio.wait({ending}, timeout=state.proxy_memory.deadline)
-    return Response(received, answer.status_code, headers)
+        response: Response = StreamingResponse(stream, answer.status_code)
+    else:
+        try:
+            received = await answer.aread()
+        except httpx2.HTTPError as error:
+            raise _unreachable(error) from None
+        if answer.is_success and (reply := _read_body(received)) is not None:
+            replies = dialect.replies(reply)
+            ending = state.proxy_memory.end_soon(exchange, replies, whole=True)
+            await asyncio.wait({ending}, timeout=state.proxy_memory.deadline)
+        response = Response(received, answer.status_code)
+    response.headers.update(_memory_headers(exchange))
+    return _with_headers(response, answer, decoded=True)
 
 
 async def _begin(
@@ -124,6 +169,10 @@ async def _begin(
     if mode == "off" or body is None:
         return Exchange("off")
     if user is None:
+        if state.options.require_user:
+            raise Refused(
+                400, "user_needed", f"name the user: send {USER_HEADER}, or use a key of one user"
+            )
         return Exchange("no user")
     memory = open_memory(request, principal, user, name_in_header(request, AGENT_HEADER))
     messages = dialect.messages(body)
@@ -139,6 +188,14 @@ def _allowed(asked: Mode, principal: Principal) -> Mode:
     if reads and writes:
         return "on"
     return "read" if reads else "write" if writes else "off"
+
+
+async def _stream(answer: httpx2.Response) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in answer.aiter_raw():
+            yield chunk
+    finally:
+        await answer.aclose()
 
 
 async def _send(state: ServerState, request: httpx2.Request) -> httpx2.Response:
@@ -166,14 +223,21 @@ async def _pass_on(
 
 
 def _memory_headers(exchange: Exchange) -> dict[str, str]:
-    headers = {MEMORY: exchange.status, RECALLED: str(len(exchange.recalled))}
+    headers = {MEMORY: exchange.status, RECALLED: str(exchange.added)}
     if exchange.thread:
         headers[THREAD] = quote(exchange.thread)
     return headers
 
 
-def _answer_headers(answer: httpx2.Response) -> dict[str, str]:
-    return {name: value for name, value in answer.headers.items() if name not in HOP_BY_HOP}
+def _with_headers(
+    response: Response, answer: httpx2.Response, *, decoded: bool = False
+) -> Response:
+    """Return a response with the headers of the provider's answer, whose content may be decoded."""
+    left_out = HOP_BY_HOP | ({"content-encoding", "content-length"} if decoded else set[str]())
+    for name, value in answer.headers.multi_items():
+        if name.lower() not in left_out:
+            response.headers.append(name, value)
+    return response
 
 
 def _read_body(content: bytes) -> dict[str, Any] | None:

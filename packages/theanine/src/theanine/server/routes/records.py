@@ -144,7 +144,7 @@ async def turns(
 
 
 @router.get("/turns/{turn}", responses=responses(404))
-async def turn(memory: Readable, turn: Number) -> Turn:
+async def get_turn(memory: Readable, turn: Number) -> Turn:
     """Return one turn."""
     found = await memory.turns(ids=[turn])
     if not found:
@@ -242,10 +242,10 @@ async def links(memory: Readable) -> list[Link]:
 async def timelines(
     memory: Readable,
     number: Annotated[
-        Id | None, Query(alias="memory", description="Only timelines of this memory.")
+        Id | None, Query(alias="memory", description="Only the timeline of this memory.")
     ] = None,
 ) -> list[Timeline]:
-    """Return timelines that together show every memory that has a link."""
+    """Return what is remembered of each matter, oldest first, as a timeline with a title."""
     return await memory.timelines(number)
 
 

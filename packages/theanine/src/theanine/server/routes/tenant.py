@@ -30,13 +30,13 @@ class ChangedTenantSettings(BaseModel, extra="forbid"):
 
 
 @router.get("", responses=responses())
-async def settings(state: State, principal: Reader) -> TenantSettings:
+async def tenant_settings(state: State, principal: Reader) -> TenantSettings:
     """Return what is set for the tenant."""
     return await _load(state, principal.tenant)
 
 
 @router.patch("", responses=write_responses(), dependencies=[ONCE])
-async def change_settings(
+async def change_tenant_settings(
     state: State, principal: Administrator, changed: JsonBody[ChangedTenantSettings]
 ) -> TenantSettings:
     """Set how long turns and memories are kept, for users without a setting of their own."""

@@ -195,14 +195,16 @@ async def open_turns(session: ReadableThread) -> list[Turn]:
 
 
 @router.post("/threads/{thread}/recall", responses=responses(413, 502, 507))
-async def recall(state: State, session: ReadableThread, asked: JsonBody[ThreadRecall]) -> Recalled:
+async def recall_in_thread(
+    state: State, session: ReadableThread, asked: JsonBody[ThreadRecall]
+) -> Recalled:
     """Return what matters for the dialogue of a thread so far."""
     session.window = asked.window
     return Recalled.of(await session.recall(last=asked.last, **asked.in_time(state)))
 
 
 @router.post("/threads/{thread}/end", responses=write_responses(502))
-async def end(
+async def end_thread(
     session: Annotated[AsyncLiveSession, Depends(_ending_thread)], end: JsonBody[SessionEnd]
 ) -> list[RememberReport]:
     """End the open session of a thread, and remember it."""
@@ -210,6 +212,6 @@ async def end(
 
 
 @router.delete("/threads/{thread}", responses=write_responses(404))
-async def forget(memory: Writable, thread: ThreadKey) -> ForgetReport:
+async def forget_thread(memory: Writable, thread: ThreadKey) -> ForgetReport:
     """Erase all sessions of a thread; return the receipt."""
     return await memory.forget(thread=thread)

@@ -151,7 +151,7 @@ async def export(memory: Readable) -> StreamingResponse:
 
 
 @router.post("/import", responses=write_responses())
-async def import_(
+async def import_history(
     request: Request,
     state: State,
     principal: Administrator,

@@ -34,7 +34,7 @@ MOST_LISTED = 500
 OnlyUser = Annotated[str | None, Query(min_length=1, description="Default: all users.")]
 
 
-class Usage(BaseModel):
+class TenantUsage(BaseModel):
     """Model calls and errors.
 
     ``methods`` tells which method a step belongs to; those that all methods share are left out.
@@ -58,12 +58,12 @@ async def usage(
     principal: Reader,
     user: OnlyUser = None,
     days: Annotated[int, Query(ge=1, le=3_660), IN_DIGITS] = 30,
-) -> Usage:
+) -> TenantUsage:
     """Return the model calls of the last days, by day, step and model, with the newest errors."""
     state: ServerState = request.app.state.server
     user, agent = bind(principal, user, None)
     asked = (principal.tenant, user, agent, state.clock() - timedelta(days=days))
-    return Usage(
+    return TenantUsage(
         lines=await state.store.read(load_usage, *asked),
         errors=await state.store.read(load_call_errors, *asked),
         methods=dict(_methods_of_steps()),

@@ -60,7 +60,7 @@ class WebhookWithSecret(BaseModel):
 
 
 @router.post("", status_code=201, responses=write_responses(), dependencies=[ONCE])
-async def create(
+async def create_webhook(
     request: Request, state: State, principal: Administrator, new: JsonBody[NewWebhook]
 ) -> WebhookWithSecret:
     """Create a webhook, which gets messages about data that the caller's key can access.
@@ -94,13 +94,13 @@ async def list_webhooks(state: State, principal: Administrator) -> list[Webhook]
 
 
 @router.get("/{webhook}", responses=responses(404))
-async def get(state: State, principal: Administrator, webhook: WebhookId) -> Webhook:
+async def get_webhook(state: State, principal: Administrator, webhook: WebhookId) -> Webhook:
     """Return a webhook, without its secret."""
     return await _load(state, principal, webhook)
 
 
 @router.patch("/{webhook}", responses=write_responses(404), dependencies=[ONCE])
-async def change(
+async def change_webhook(
     state: State, principal: Administrator, webhook: WebhookId, changes: JsonBody[WebhookChange]
 ) -> Webhook:
     """Change a webhook; one that is enabled again also gets the messages that wait."""
@@ -119,7 +119,7 @@ async def change(
 
 
 @router.delete("/{webhook}", responses=write_responses(404), dependencies=[ONCE])
-async def delete(state: State, principal: Administrator, webhook: WebhookId) -> Webhook:
+async def delete_webhook(state: State, principal: Administrator, webhook: WebhookId) -> Webhook:
     """Delete a webhook, with all that waits for it."""
     await _load(state, principal, webhook)
     return await state.store.write_concurrently(
@@ -143,7 +143,7 @@ async def replace_secret(
 @router.post(
     "/{webhook}/test", status_code=202, responses=write_responses(404), dependencies=[ONCE]
 )
-async def test(state: State, principal: Administrator, webhook: WebhookId) -> Delivery:
+async def test_webhook(state: State, principal: Administrator, webhook: WebhookId) -> Delivery:
     """Send a message of the kind `webhook.test`. Answers 409 for a webhook that is disabled."""
     if (await _load(state, principal, webhook)).disabled:
         raise Refused(409, "disabled", "the webhook is disabled; enable it first")
@@ -177,7 +177,7 @@ async def list_deliveries(
     responses=write_responses(404),
     dependencies=[ONCE],
 )
-async def retry(
+async def retry_delivery(
     state: State, principal: Administrator, webhook: WebhookId, delivery: Annotated[str, Path()]
 ) -> Delivery:
     """Have a message sent again at once, under the same id."""
