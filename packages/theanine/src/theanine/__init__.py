@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from theanine.llm.limits import Limits
     from theanine.llm.settings import ModelSettings
     from theanine.methods.base import Estimate, Reply
-    from theanine.methods.theanine.config import TheanineConfig
+    from theanine.methods.theanine.config import TheanineConfig, TheaninePaperConfig
     from theanine.remembering import RebuildEstimate, RebuildReport, RememberReport
     from theanine.remote import aconnect, connect
     from theanine.store.copy import CopyReport
@@ -107,6 +107,7 @@ __all__ = [
     "StoreUnavailable",
     "TheanineConfig",
     "TheanineError",
+    "TheaninePaperConfig",
     "Timeline",
     "ToolCall",
     "Transcript",
@@ -137,7 +138,7 @@ _HOMES = {
     "llm.limits": "Limits",
     "llm.settings": "ModelSettings",
     "methods.base": "Estimate Reply",
-    "methods.theanine.config": "TheanineConfig",
+    "methods.theanine.config": "TheanineConfig TheaninePaperConfig",
     "remote": "aconnect connect",
     "remembering": "RebuildEstimate RebuildReport RememberReport",
     "store.copy": "CopyReport",

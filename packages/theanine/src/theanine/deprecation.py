@@ -1,4 +1,4 @@
-"""Aliases for renamed names: they work for one release, with a DeprecationWarning."""
+"""Names that were renamed or removed: they are accepted for one release, with a warning."""
 
 from __future__ import annotations
 
@@ -30,6 +30,33 @@ def renamed_fields(*, constructor: bool = False, **new_names: str) -> Callable[[
             setattr(cls, old, _alias(f"{cls.__name__}.{old}", new))
         if constructor:
             _accept_old_names(cls, new_names)
+        return cls
+
+    return decorate
+
+
+def removed_fields(**reasons: str) -> Callable[[type[C]], type[C]]:
+    """Return a class decorator that lets the constructor ignore former fields (``old="reason"``).
+
+    The warning says the reason why a field is of no use any more.
+    """
+
+    def decorate(cls: Any) -> Any:
+        init = cls.__init__
+
+        @wraps(init)
+        def ignore(self: Any, *args: Any, **kwargs: Any) -> None:
+            for old in reasons.keys() & kwargs.keys():
+                warnings.warn(
+                    f"{cls.__name__}({old}=…) has no effect and will be an error in the next "
+                    f"release; remove it: {reasons[old]}",
+                    DeprecationWarning,
+                    stacklevel=2,
+                )
+                del kwargs[old]
+            init(self, *args, **kwargs)
+
+        cls.__init__ = ignore
         return cls
 
     return decorate

@@ -25,6 +25,8 @@ _HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e01ef]+")
 _BLOCK = re.compile(
     rf"\n*{re.escape(REMEMBERED_HEADING)}\n(?:[^\n]+\n)?<<<remembered\n.*?\n>>>", re.DOTALL
 )
+_CODE_FENCE = "```"
+_CODE = re.compile(r"^ {0,3}```.*?(?:^ {0,3}```[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _BREAKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
@@ -47,14 +49,41 @@ def list_items(texts: Iterable[str]) -> str:
     """Return texts as a list for a prompt; empty for none.
 
     An item begins with ``- `` and its further lines with two spaces, so that none can pass for
-    another item or a fence. Blank lines, and the dashes of a heading that begins an item, are left
-    out.
+    another item or a fence; those that are indented stay so. Blank lines, and the dashes of a
+    heading that begins an item, are left out.
     """
     items: list[str] = []
     for text in texts:
-        if lines := [line for line in map(one_line, text.split("\n")) if line]:
-            items.append("- " + "\n  ".join(lines).removeprefix("-- "))
+        if lines := [line for line in map(_indented_line, text.split("\n")) if line]:
+            items.append("- " + "\n  ".join(lines).lstrip().removeprefix("-- "))
     return "\n".join(items)
+
+
+def with_code(text: str, start: int, end: int) -> str:
+    """Return a part of a text on one line, but for its code.
+
+    Lines of code between fences of Markdown follow on lines of their own, indented, so that none
+    can pass for anything but code.
+    """
+    if _CODE_FENCE not in text:
+        return one_line(text[start:end])
+    pieces: list[str] = []
+    last = start
+    for code in _CODE.finditer(text):
+        first, final = max(code.start(), start), min(code.end(), end)
+        if first < final:
+            pieces.append(one_line(text[last:first]))
+            lines = map(_indented_line, text[first:final].split("\n"))
+            pieces.append("".join(f"\n  {line}" for line in lines if line))
+            last = final
+    pieces.append(f"\n  {rest}" if (rest := one_line(text[last:end])) and pieces else rest)
+    return "".join(pieces)
+
+
+def _indented_line(line: str) -> str:
+    """Return a line as :func:`one_line` does, with the spaces that it begins with."""
+    flat = one_line(line)
+    return " " * (len(line) - len(line.lstrip(" "))) + flat if flat else ""
 
 
 def remembered_block(texts: Iterable[str], rules: str = "") -> str:

@@ -86,13 +86,6 @@ class Graph:
         self.newer[link.older] = (*self.newer.get(link.older, ()), link.newer)
         self.older[link.newer] = (*self.older.get(link.newer, ()), link.older)
 
-    def neighbors(self, memory: int) -> Iterator[tuple[int, Relation | None]]:
-        """Yield what a memory is linked with, first older memories, and how."""
-        for older in self.older.get(memory, ()):
-            yield older, self._links[older, memory].relation
-        for newer in self.newer.get(memory, ()):
-            yield newer, self._links[memory, newer].relation
-
     def among(self, memories: Iterable[int]) -> dict[Pair, Relation | None]:
         """Return the relations of some memories to each other, by older and newer memory."""
         chosen = set(memories)

@@ -401,20 +401,41 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """A path of linked memories, oldest first.
+    """Memories about one matter, oldest first.
 
     Attributes:
-        memories: the memories on the path.
-        links: ``links[i]`` joins ``memories[i]`` to ``memories[i + 1]``.
-        retrieved: id of the retrieved memory that the path was built from.
+        memories: the memories; none only repeats another one.
+        links: those between them. In a recollection they join each memory to the next one.
+        retrieved: id of the memory that was asked for or retrieved; the newest one otherwise.
+        title: a few words that say what it is about; empty in a recollection.
     """
 
     memories: tuple[Memory, ...]
     links: tuple[Link, ...]
     retrieved: int
+    title: str = ""
+
+    @property
+    def steps(self) -> tuple[tuple[Memory, Link | None], ...]:
+        """Each memory with the relation that says most of how it follows from an earlier one.
+
+        None stands for no relation, or for one on the same topic, as all are.
+        """
+        best: dict[int, Link] = {}
+        for link in self.links:
+            if link.relation not in (None, Relation.SAME_TOPIC):
+                known = best.get(link.newer)
+                if known is None or _strength(link) <= _strength(known):
+                    best[link.newer] = link
+        return tuple((memory, best.get(memory.id)) for memory in self.memories)
 
     def __str__(self) -> str:
-        return "\n→ ".join(memory.text for memory in self.memories)
+        return "\n".join(memory.text for memory in self.memories)
+
+
+def _strength(link: Link) -> int:
+    """Return the position of a link's relation among all, the one that says most first."""
+    return list(Relation).index(link.relation or Relation.SAME_TOPIC)
 
 
 @renamed_fields(constructor=True, sources="source_turns")

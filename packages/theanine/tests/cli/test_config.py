@@ -10,7 +10,7 @@ import pytest
 from typer.models import OptionInfo
 
 from support.history_samples import line, save
-from support.running import Terminal
+from support.running import Ran, Terminal
 from theanine.cli import options, selection
 from theanine.cli.config_file import SETTINGS, config_path, variable
 
@@ -141,3 +141,11 @@ def test_the_path_is_in_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.delenv("THEANINE_CONFIG", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert config_path() == tmp_path / "theanine" / "config.toml"
+
+
+def test_a_setting_can_be_read(config: Path, ana: Terminal) -> None:
+    assert ana.bare("config", "get", "user", fine=False) == Ran(1, "", "")
+    ana.bare("config", "set", "user", "ana")
+    assert ana.bare("config", "get", "user").out == "ana\n"
+    wrong = ana.bare("config", "get", "usr", fine=False)
+    assert wrong.code == 2 and "user" in wrong.err

@@ -190,6 +190,8 @@ def test_undated_sessions_show_no_date(run: Terminal, tmp_path: Path) -> None:
     for command in (["sessions"], ["memories"], ["timeline"], ["recall", "How was it?"]):
         assert "2000" not in run(*command, "--user", "bo").out
     assert {item["dated"] for item in run("memories", "--user", "bo", "--json").json} <= {False}
+    for command in (["log"], ["sessions"], ["memories"], ["recall", "How was it?"]):
+        assert "2000" not in run(*command, "--user", "bo", "--json").out
 
 
 CHAT = [Said("I booked the ferry to Cres."), Said("How do you feel?", "assistant", 1)]

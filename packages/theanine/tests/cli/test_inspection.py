@@ -41,26 +41,46 @@ def test_recall_within_bounds(ana: Terminal) -> None:
     assert 1 <= len(known["parts"]) <= 2
     assert all(0 <= part["relevance"] <= 1 for part in known["parts"])
     assert all("timeline" in part for part in known["parts"])
-    nothing = ana(*recall, "--min-relevance", "1")
-    assert (nothing.code, nothing.json["parts"]) == (0, [])
+    nothing = ana(*recall, "--min-relevance", "1", fine=False)
+    assert (nothing.code, nothing.json["parts"]) == (1, [])
     assert nothing.json["best_relevance"] < nothing.json["min_relevance"] == 1
-    assert "Nothing relevant is known" in ana(*recall[:-1], "--min-relevance", "1").out
+    assert "Nothing relevant is known" in ana(*recall[:-1], "--min-relevance", "1", fine=False).out
 
 
-def test_timelines_are_trees_with_relations_and_dates(ana: Terminal) -> None:
+def test_timelines_have_titles_dates_and_the_relations_that_are_claimed(ana: Terminal) -> None:
     shown = ana("timeline", "--user", "ana").out
-    assert "↓ Changed Ana said on 22 June 2024" in shown
-    lines = ana("timeline", "--user", "ana", "--json").json
-    assert all(len(item["links"]) == len(item["memories"]) - 1 for item in lines)
+    assert "\nHorns, ships, sea\n● Ana said on 9 March 2024" in shown
+    assert "[7]\n↓ Changed Ana said on 18 May 2024" in shown
+    assert "↓ Changed [17] Ana said on 22 June 2024" in shown, "not what stands right before"
+    assert "Same topic" not in shown
+    timelines = ana("timeline", "--user", "ana", "--json").json
+    for timeline in timelines:
+        assert timeline["title"] in shown
+        lines = [memory["id"] for memory in timeline["memories"]]
+        assert len(lines) >= 2
+        assert all({link["older"], link["newer"]} <= {*lines} for link in timeline["links"])
+    listed = [memory["id"] for timeline in timelines for memory in timeline["memories"]]
+    assert len(listed) == len({*listed})
+    assert f"\nIn no timeline: {73 - len(listed)} memories" in shown
 
 
-def test_the_timeline_of_one_memory_is_its_component(ana: Terminal) -> None:
-    lines = ana("timeline", "--user", "ana", "--json").json
-    longest = max(lines, key=lambda item: len(item["memories"]))
-    number = longest["memories"][-1]["id"]
-    component = ana("timeline", str(number), "--user", "ana", "--json").json
-    assert longest["memories"] in [item["memories"] for item in component]
-    assert len(component) < len(lines)
+def test_the_timeline_of_one_memory_is_the_matter_that_it_is_about(ana: Terminal) -> None:
+    timelines = ana("timeline", "--user", "ana", "--json").json
+    for timeline in timelines:
+        number = timeline["memories"][0]["id"]
+        [own] = ana("timeline", str(number), "--user", "ana", "--json").json
+        assert own == {**timeline, "retrieved": number}
+
+
+def test_a_memory_on_a_matter_of_its_own_is_shown_alone(ana: Terminal) -> None:
+    listed = {
+        memory["id"]
+        for timeline in ana("timeline", "--user", "ana", "--json").json
+        for memory in timeline["memories"]
+    }
+    alone = next(number for number in range(1, 74) if number not in listed)
+    shown = ana("timeline", str(alone), "--user", "ana").out
+    assert re.fullmatch(rf"\n● .* \[{alone}\]\n\n\[5\] the number of a memory\n", shown)
 
 
 def test_memories_and_sessions_as_tables(ana: Terminal) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -130,3 +132,13 @@ def test_only_the_default_folder_is_made(
     ran = mistyped("add", "I'm vegan.", "--user", "ana", fine=False)
     assert (ran.code, "there is no folder" in ran.err) == (2, True)
     assert not (tmp_path / "typo").exists()
+
+
+def test_doctor_waits_for_a_model_no_longer_than_asked(run: Terminal) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # which accepts, and says nothing
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        model = ("--model", "openai:silent", "--base-url", url, "--timeout", "0.5")
+        started = time.monotonic()
+        ran = run("doctor", *model, fine=False)
+    assert ran.code == 1 and "no answer within 0.5 s" in ran.out
+    assert time.monotonic() - started < 30

@@ -44,16 +44,25 @@ def test_control_characters_in_errors_are_escaped(ana: Terminal) -> None:
     assert (ran.code, "no user a\\u001b[2Jb" in ran.err) == (2, True)
 
 
-def test_memories_without_links(ana: Terminal) -> None:
-    assert ana("timeline", "--user", "ana").out == "1 memory, no links yet\n"
-    number = str(ana("memories", "--user", "ana", "--json").json[0]["id"])
-    assert ana("timeline", number, "--user", "ana").out == f"memory {number}, no links yet\n"
+def test_memories_without_timelines(ana: Terminal) -> None:
+    assert ana("timeline", "--user", "ana").out.startswith("\nIn no timeline: 1 memory;")
+    [memory] = ana("memories", "--user", "ana", "--json").json
+    shown = ana("timeline", str(memory["id"]), "--user", "ana").out
+    assert shown.startswith(f"\n● {visible(memory['text'])} [{memory['id']}]\n")
     assert ana("timeline", "--user", "ana", "--json").json == []
 
 
 def test_a_budget_of_zero_is_not_an_empty_memory(ana: Terminal) -> None:
-    shown = ana("recall", "boats", "--user", "ana", "--budget", "1").out
-    assert "--budget" in shown
+    ran = ana("recall", "boats", "--user", "ana", "--budget", "1", fine=False)
+    assert ran.code == 1 and "--budget" in ran.out
+
+
+@pytest.mark.parametrize("output", [[], ["--json"]])
+@pytest.mark.parametrize("command", ["recall", "search"])
+def test_who_finds_nothing_exits_with_1(ana: Terminal, command: str, output: list[str]) -> None:
+    assert ana(command, "boats", "--user", "ana", *output).code == 0
+    ran = ana(command, "quantum chromodynamics", "--user", "ana", *output, fine=False)
+    assert (ran.code, ran.err) == (1, "")
 
 
 @pytest.mark.parametrize("command", [["serve"], ["serve", "--processes", "2"], ["open"]])

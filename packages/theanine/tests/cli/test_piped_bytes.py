@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support.running import Terminal
+
 COMMANDS = (("add", "-"), ("chat",), ("import", "-", "--format", "text"))
 
 
@@ -25,3 +27,10 @@ def test_the_first_bad_byte_is_named(tmp_path: Path, command: tuple[str, ...], l
     said = ran.stderr.decode()
     assert ran.returncode and "not UTF-8 at byte 9 (0xe9)" in said, said
     assert "surrogate" not in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize("text", [(), ("-",)])
+def test_what_is_piped_is_added(run: Terminal, text: tuple[str, ...]) -> None:
+    assert run.typed("add", *text, "--user", "ana", text="I'm vegan.\n").code == 0
+    assert run("log", "--user", "ana", "--json").json[0]["text"] == "I'm vegan."
+    assert "no text to add" in run.typed("add", *text, "--user", "ana", text=" \n").err

@@ -25,7 +25,8 @@ from theanine.types import Recollection, Scope
 pytestmark = pytest.mark.anyio
 
 AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
-SHORT = 0.2
+SHORT = 2.0
+"""Long enough for what is done in time to be done on a busy machine, too."""
 LONG = 60.0
 QUESTION = "Where do I live?"
 HOMES = ["I live in Lisbon.", "I moved from Lisbon to Porto, so I live in Porto now."]
@@ -103,7 +104,7 @@ async def test_a_slow_reranker_is_left_out(tmp_path: Path) -> None:
         ana = client.user("ana")
         found = await ana.recall(QUESTION, deadline=SHORT)
         assert words(found) == words(plain)
-        assert found.notes == ("there was no time for a model within 0.2 s",)
+        assert found.notes == ("there was no time for a model within 2 s",)
         live = ana.session("t")
         await live.hear(QUESTION)
         reply = await live.reply(deadline=SHORT)
@@ -113,16 +114,18 @@ async def test_a_slow_reranker_is_left_out(tmp_path: Path) -> None:
 
 
 async def test_a_slow_model_is_left_out(tmp_path: Path) -> None:
-    """The lines of a timeline take the place of its account."""
+    """The lines of a timeline take the place of what the model would make of them."""
     await hear(tmp_path / "m.db")
-    async with theanine.aopen(tmp_path / "m.db") as client:
+    paper = "theanine-paper"
+    async with theanine.aopen(tmp_path / "m.db", method=paper) as client:
+        await client.user("ana").remember()
         plain = await client.user("ana").recall(QUESTION)
         assert plain.timelines
-    async with theanine.aopen(tmp_path / "m.db", model=Silent("")) as client:
+    async with theanine.aopen(tmp_path / "m.db", method=paper, model=Silent("")) as client:
         found = await client.user("ana").recall(QUESTION, deadline=SHORT)
         assert words(found) == words(plain)
         [note] = found.notes
-        assert "scripted gave no account" in note or "no time for a model" in note
+        assert "no time for a model" in note
 
 
 async def test_while_the_log_is_loaded_the_newest_turns_are_searched(tmp_path: Path) -> None:
@@ -134,7 +137,7 @@ async def test_while_the_log_is_loaded_the_newest_turns_are_searched(tmp_path: P
         await ana.pin(memory.id)
         found = await ana.recall(QUESTION, deadline=SHORT)
         assert "Porto" in found.text and found.parts[0].pinned
-        note = "there was only time to search the newest 500 turns within 0.2 s"
+        note = "there was only time to search the newest 500 turns within 2 s"
         assert found.notes == (note,)
         bounded = await ana.recall(QUESTION, until=AT, deadline=SHORT)
         assert "Lisbon" in bounded.text and "Porto" not in bounded.text
@@ -177,7 +180,7 @@ async def test_a_store_that_gives_nothing_is_unavailable(tmp_path: Path) -> None
     store = Gone(tmp_path / "m.db")
     async with theanine.aopen(store) as client:
         ana = client.user("ana")
-        for deadline, counted in ((1e-9, LEAST), (SHORT, SHORT)):
+        for deadline, counted in ((1e-9, LEAST), (0.2, 0.2)):
             with pytest.raises(StoreUnavailable, match=f"gave nothing within {counted} s"):
                 await ana.recall(QUESTION, deadline=deadline)
         store.let.set()
@@ -192,4 +195,4 @@ async def test_other_methods_keep_a_deadline_too(tmp_path: Path) -> None:
         found = await ana.recall(QUESTION, deadline=SHORT)
         stuck.let.set()
         assert "Lisbon" in found.text
-        assert found.notes == ("there was no time for a model within 0.2 s",)
+        assert found.notes == ("there was no time for a model within 2 s",)

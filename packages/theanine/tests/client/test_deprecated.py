@@ -22,6 +22,7 @@ from theanine import (
     Utterance,
 )
 from theanine.llm import Limits
+from theanine.retrieval import RankingConfig
 
 AT = datetime(2024, 5, 8, tzinfo=UTC)
 UTTERANCE = Utterance(text="I sold the boat.", speaker="Ana", at=AT, attachment="a photo")
@@ -138,6 +139,15 @@ def test_a_renamed_class_has_its_old_name(old: str, new: str) -> None:
 def test_a_renamed_field_can_be_read_by_its_old_name(value: object, old: str, new: str) -> None:
     with pytest.warns(DeprecationWarning, match=f"use {new}"):
         assert getattr(value, old) == getattr(value, new)
+
+
+def test_a_removed_field_is_ignored_by_the_constructor() -> None:
+    config: Any = RankingConfig
+    with pytest.warns(DeprecationWarning, match=r"\(exact_upto=…\) has no effect") as warned:
+        assert config(exact_upto=100_000, dense=0.5) == RankingConfig(dense=0.5)
+    assert warned[0].filename == __file__
+    with pytest.raises(TypeError, match="unheard_of"):
+        config(unheard_of=1)
 
 
 def test_a_renamed_field_is_accepted_by_the_constructor() -> None:

@@ -59,13 +59,15 @@ def test_what_is_returned_is_in_its_part_and_nothing_else_is(ana: theanine.UserM
                 assert each.text in parts[each.part].text
 
 
-def test_scores_are_by_stage_and_the_last_one_orders(ana: theanine.UserMemory) -> None:
+def test_scores_are_by_stage_and_the_best_is_returned(ana: theanine.UserMemory) -> None:
     explanation = ana.explain("Shall we book that cruise?", budget=120)
     assert explanation.stages == (
-        "meaning", "words", "evidence", "ranking", "echoes", "changes",
+        "meaning", "words", "evidence", "ranking", "echoes", "antecedents", "states",
     )  # fmt: skip
-    final = [each.scores["changes"] for each in explanation.candidates if "changes" in each.scores]
-    assert final == sorted(final, reverse=True)
+    assert explanation.candidates[0].outcome == "returned"
+    best = max(each.scores["states"] for each in explanation.candidates)
+    returned = [each for each in explanation.candidates if each.outcome == "returned"]
+    assert best in [each.scores["states"] for each in returned]
     assert all(set(each.scores) <= set(explanation.stages) for each in explanation.candidates)
     assert {each.outcome for each in explanation.candidates} >= {
         "returned", "over_budget", "irrelevant",
@@ -112,7 +114,7 @@ def test_what_was_left_out_and_why(client: theanine.Client) -> None:
     assert "(pinned) " in explained.prompt
     bo.correct(cat.id, "Bo's cat is called Mochi.")
     corrected = bo.explain("What is my cat called?")
-    assert "corrections" in corrected.stages
+    assert "states" in corrected.stages
     assert "Mochi" in corrected.prompt
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import theanine
+from theanine import TheaninePaperConfig
 from theanine.errors import (
     BadInput,
     EmbedderMismatch,
@@ -318,7 +319,7 @@ def test_later_calls_keep_no_forgotten_text(path: str, step: str) -> None:
     with (
         ScriptedServer(slow) as server,
         theanine.open(
-            path, model="openai:x", base_url=server.base_url, config={"search": "memories"}
+            path, method="theanine-paper", model="openai:x", base_url=server.base_url
         ) as client,
     ):
         [holding] = client.user("ana").memories()
@@ -337,7 +338,7 @@ def test_later_calls_keep_no_forgotten_text(path: str, step: str) -> None:
 
 def test_without_refining_the_raw_timeline_is_returned(path: str) -> None:
     with ScriptedServer() as server:
-        url, raw = server.base_url, {"refine": False, "search": "memories"}
+        url, raw = server.base_url, TheaninePaperConfig(refine=False)
         with theanine.open(path, model="openai:x", base_url=url, config=raw) as client:
             for text in (
                 "I am afraid of the old ferry.",

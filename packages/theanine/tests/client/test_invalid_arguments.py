@@ -196,3 +196,19 @@ def test_what_is_printed_is_short(tmp_path: Path) -> None:
         assert str(ana.forget(session=1)).startswith("ana: erased sessions=1 turns=1 memories=1")
         hidden = {"inner", "portal", "import_module"}
         assert hidden.isdisjoint({*dir(client), *dir(ana), *dir(live), *dir(theanine)})
+
+
+def test_an_error_names_the_arguments_that_there_are(tmp_path: Path) -> None:
+    with theanine.open(tmp_path / "memory.db") as client:
+        ana: Any = client.user("ana")
+        calls: list[tuple[Callable[[], object], str]] = [
+            (lambda: ana.recall(), "it takes dialogue, and by name budget, limit"),
+            (lambda: ana.recall("x", nonsense=1), "it takes dialogue, and by name budget"),
+            (lambda: ana.pin(), "it takes memory"),
+        ]
+        for call, words in calls:
+            with pytest.raises(TypeError, match=words) as raised:
+                call()
+            assert (
+                "Ellipsis" not in str(raised.value) and "'" not in str(raised.value).split(";")[1]
+            )

@@ -11,11 +11,10 @@ import pytest
 
 import theanine
 from theanine.demo import HARBOUR
-from theanine.errors import ModelError, ModelRejected, ModelUnavailable, SettingsError
+from theanine.errors import SettingsError
 from theanine.importers import read_histories
 from theanine.llm.base import RawReply
 from theanine.testing import ScriptedModel, answer
-from theanine.testing.scripted import task_of
 from theanine.tokenizer import count_tokens
 from theanine.types import (
     History,
@@ -106,7 +105,8 @@ def test_what_is_said_again_is_returned_once(client: theanine.Client) -> None:
     log(client, *[("I'm allergic to nuts.",)] * 8)
     recollection = client.user("ana").recall("Any allergies?")
     assert recollection.text.count("allergic") == 1
-    assert "said 8 times, last on 19 April 2026" in recollection.text
+    assert "said 8 times, " in recollection.text
+    assert "19 April 2026" in recollection.text
     assert len(recollection.source_turns) == 8
 
 
@@ -253,17 +253,16 @@ def test_a_change_comes_with_what_it_was(client: theanine.Client) -> None:
     older, newer = (memory.turns(ids=[m.source_turns[0]])[0] for m in both(memory, link))
     for asked in (older, newer):
         recollection = memory.recall(asked.text, budget=400)
-        part = next(part for part in recollection.parts if "changed to) " in part.text)
-        assert part.timeline is not None
-        assert link in part.timeline.links
-        assert {older, newer} <= set(part.source_turns)
+        part = next(part for part in recollection.parts if newer in part.source_turns)
+        assert older in part.source_turns
+        assert part.text.index(newer.text) < part.text.index(older.text)
     before = memory.recall(older.text, as_of=newer.at - timedelta(days=1), budget=400)
     assert older in before.source_turns
     assert newer not in before.source_turns
     assert all(link not in timeline.links for timeline in before.timelines)
 
 
-def test_what_changed_stands_right_after_what_it_was(client: theanine.Client) -> None:
+def test_what_holds_stands_before_what_it_was(client: theanine.Client) -> None:
     log(
         client,
         ("I work as a nurse.", "My cat Pixel is afraid of thunder.", "I live in Graz."),
@@ -277,18 +276,24 @@ def test_what_changed_stands_right_after_what_it_was(client: theanine.Client) ->
     ana = client.user("ana")
     ana.remember()
     question = "Is Pixel afraid of thunder, and where do I live?"
-    assert ana.recall(question).text.split("\n") == [
-        "-- 1 March 2026",
-        "ana: I work as a nurse.",
-        "ana: My cat Pixel is afraid of thunder.",
-        "(8 March: changed to) ana: Pixel isn't afraid of thunder any more since the training.",
-        "ana: I live in Graz.",
-        "(8 March: changed to) ana: I moved from Graz to Linz.",
-        "-- 8 March 2026",
-        "ana: We fought about the rent.",
-        "-- 15 March 2026",
-        "ana: I moved from Linz to Vienna.",
-    ]
+    text = ana.recall(question).text
+    for told in (
+        [
+            "-- 8 March 2026",
+            "ana: Pixel isn't afraid of thunder any more since the training.",
+            "-- 1 March 2026",
+            "ana: My cat Pixel is afraid of thunder. (until 8 March 2026)",
+        ],
+        [
+            "-- 15 March 2026",
+            "ana: I moved from Linz to Vienna.",
+            "-- 8 March 2026",
+            "ana: I moved from Graz to Linz. (until 15 March 2026)",
+            "-- 1 March 2026",
+            "ana: I live in Graz. (until 8 March 2026)",
+        ],
+    ):
+        assert "\n".join(told) in text
     for budget in (30, 60, 90, 120, 150):
         assert count_tokens(ana.recall(question, budget=budget).text) <= budget
 
@@ -319,29 +324,11 @@ def test_small_talk_before_a_subject_recalls(client: theanine.Client, words: str
     assert client.user("ana").recall(words)
 
 
-@pytest.mark.parametrize(
-    ("reply", "calls", "note"),
-    [
-        ("<<<conversation\nana: What of the boat?", 1, "its text was unusable"),
-        ("Hello! How can I help you today?", 1, "its text was unusable"),
-        (ModelUnavailable("no connection"), 2, "ModelUnavailable"),
-        (ModelRejected("wrong key"), 1, "ModelRejected"),
-    ],
-)
-def test_a_timeline_is_recalled_as_it_is_where_the_model_gives_no_account(
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    reply: str | ModelError,
-    calls: int,
-    note: str,
-) -> None:
-    def write(prompt: str) -> str | ModelError:
-        if task_of(prompt) == "refine":
-            return reply
-        return answer({"messages": [{"role": "user", "content": prompt}]})
-
-    model, limits = ScriptedModel(write), theanine.Limits(first_wait=0.001)
-    with theanine.open(str(tmp_path / "memory.db"), model=model, limits=limits) as client:
+def test_a_recall_asks_no_model(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        lambda prompt: answer({"messages": [{"role": "user", "content": prompt}]})
+    )
+    with theanine.open(str(tmp_path / "memory.db"), model=model) as client:
         log(
             client,
             ("I bought a sailing boat in Rijeka.",),
@@ -349,13 +336,12 @@ def test_a_timeline_is_recalled_as_it_is_where_the_model_gives_no_account(
         )
         ana = client.user("ana")
         ana.remember()
+        asked = len(model.prompts)
         recollection = ana.recall("What of the sailing boat?")
     (part,) = [part for part in recollection.parts if part.timeline]
     assert part.made_by == "local"
     assert "bought a sailing boat" in part.text and "its engine died" in part.text
-    assert sum(task_of(prompt) == "refine" for prompt in model.prompts) == calls
-    assert [text for text in recollection.notes if note in text]
-    assert note in caplog.text and "boat" not in caplog.text
+    assert len(model.prompts) == asked > 0
 
 
 @pytest.mark.parametrize(

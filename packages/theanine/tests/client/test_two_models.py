@@ -127,7 +127,7 @@ def test_either_may_be_local(remembers: bool, tmp_path: Path) -> None:
         made_by = {memory.made_by for memory in client.user("ana").memories()}
     assert made_by == {"scripted" if remembers else LOCAL_MODEL}
     steps = {step_of(_request(prompt)) for prompt in model.prompts}
-    assert steps and steps <= ({"summarize", "relate"} if remembers else {"respond", "refine"})
+    assert steps and steps <= ({"summarize", "relate"} if remembers else {"respond"})
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,12 @@ def _fastembed(folder: Path) -> AbstractAsyncContextManager[Embedder]:
 
 
 EMBEDDERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Embedder]]] = {
-    "built-in": lambda _: nullcontext(open_embedder("local")),
+    "built-in": lambda _: nullcontext(open_embedder("wordllama")),
     "hash": lambda _: nullcontext(HashEmbedder(48)),
     "remote": _remote,
     "sentence-transformers": _sentence_transformers,
     "fastembed": _fastembed,
+    "encoder": lambda _: nullcontext(open_embedder("encoder")),
 }
 MANY = [f"On day {number} we talked about boats." for number in range(700)]
 

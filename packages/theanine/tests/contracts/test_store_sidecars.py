@@ -53,6 +53,16 @@ async def test_what_was_made_of_erased_data_goes_and_is_not_put_back(
     assert await lived.read_sidecar(BEN, "x") == b"made of this"
 
 
+async def test_vector_indexes_of_version_0_1_go_with_the_next_write(lived: Store) -> None:
+    former = "0123456789abcdef"
+    for scope in (ANA, BEN):
+        assert await write(lived, scope, b"vectors", former)
+    assert await write(lived, ANA, b"new", "log-0123456789abcdef")
+    assert await lived.read_sidecar(ANA, former) is None
+    assert await lived.read_sidecar(ANA, "log-0123456789abcdef") == b"new"
+    assert await lived.read_sidecar(BEN, former) == b"vectors"
+
+
 async def test_an_export_has_none(lived: Store) -> None:
     before = [record async for record in lived.export(ANA)]
     assert await write(lived, ANA, b"derived")

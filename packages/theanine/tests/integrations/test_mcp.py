@@ -24,7 +24,7 @@ from mcp.client.stdio import stdio_client
 from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 from mcp.shared.exceptions import MCPError
 
-from theanine.mcp.server import PAGE_URI, build_server
+from theanine.mcp.server import PAGE_URI, build_server, without_commands
 from theanine.mcp.texts import read_page
 
 pytestmark = pytest.mark.anyio
@@ -65,7 +65,7 @@ async def test_the_list_of_tools_is_short(client: Client) -> None:
     text = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in listed.tools])
     assert count_tokens(text) <= TOOL_LIST_LIMIT
     names = [tool.name for tool in listed.tools]
-    assert names == ["search", "timeline", "fetch", "remember", "correct", "forget"]
+    assert names == ["search", "timeline", "fetch", "remember", "correct", "pin", "forget"]
     for tool in listed.tools:
         assert tool.annotations is not None and tool.annotations.open_world_hint is False
         assert tool.annotations.read_only_hint is (tool.name in ("search", "timeline", "fetch"))
@@ -126,8 +126,10 @@ async def test_what_is_remembered_and_forgotten(client: Client, memory: Any) -> 
         ("fetch", {"id": "t12"}, "has no turn t12"),
         ("fetch", {"id": ["m1"]}, "id: Input should be a valid string"),
         ("timeline", {"id": "m12"}, "has no memory 12"),
-        ("timeline", {"id": "t1"}, "t1 is a turn"),
-        ("correct", {"id": "t1", "text": "x"}, "t1 is a turn"),
+        ("timeline", {"id": "t1"}, "has no turn t1; `search` finds ids"),
+        ("correct", {"id": "t1", "text": "x"}, "has no turn t1"),
+        ("pin", {"id": "m12"}, "no memory 12"),
+        ("pin", {"id": "12"}, "'12' is not an id: pass one of `search`"),
         ("correct", {"id": "m12", "text": "x"}, "no memory 12"),
         ("remember", {"text": " "}, "text"),
         ("forget", {"id": "everything"}, "is not an id"),
@@ -139,6 +141,56 @@ async def test_a_mistake_is_a_plain_error(
 ) -> None:
     said = await refused(client, tool, **arguments)
     assert message in said and "\n" not in said and "pydantic" not in said
+    assert "theanine " not in said  # a model runs no commands
+
+
+@pytest.mark.parametrize("form", ["{}", "{}@2", "theanine://memory/{}"])
+@pytest.mark.parametrize("kind", ["m", "t"])
+async def test_every_id_that_a_tool_returned_can_be_passed_on(
+    client: Client, memory: Any, kind: str, form: str
+) -> None:
+    for number in range(1, 5):
+        await memory.add(f"My {number}th cake is a plum cake of {number} kilos.")
+    id = [form.format(f"{kind}{number}") for number in range(1, 5)]
+    assert await call(client, "pin", id=id[0]) == "m1 is pinned."
+    assert [each.id for each in await memory.memories(pinned=True)] == [1]
+    assert await call(client, "pin", id=id[0], pinned=False) == "m1 is not pinned any more."
+    corrected = await call(client, "correct", id=id[1], text="My 2nd cake is a tart.")
+    assert corrected == "m2 is replaced by m5."
+    if kind == "m":
+        assert "tart" in await call(client, "timeline", id=id[1])
+    assert "plum cake of 3" in await call(client, "timeline", id=id[2])
+    assert await call(client, "fetch", id=form.format(f"{kind}3").removesuffix("@2"))
+    assert (await call(client, "forget", id=id[3])).startswith("Erased 1 turns and 1 memories")
+    assert len(await memory.turns()) == 4
+
+
+async def test_a_turn_without_a_memory_or_with_several_is_explained(
+    client: Client, memory: Any
+) -> None:
+    live = memory.session("thread")
+    await live.hear("I live in Split.")
+    said = await refused(client, "correct", id="t1", text="I live in Rijeka.")
+    assert "goes on" in said and "`remember`" in said and "`forget`" in said
+    await live.end()
+    assert "replaced by m2" in await call(client, "correct", id="t1", text="I live in Rijeka.")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("ana has no memory 12; `theanine memories` lists them", "ana has no memory 12"),
+        ("use that embedder, or run `theanine reembed` to change it", "use that embedder"),
+        (
+            "a value is damaged (x); `theanine doctor` names the rows. Ask.",
+            "a value is damaged (x); Ask",
+        ),
+        ("`theanine doctor`", "`theanine doctor`"),
+        ("nothing to do", "nothing to do"),
+    ],
+)
+def test_commands_are_left_out_of_errors(text: str, left: str) -> None:
+    assert without_commands(text) == left
 
 
 async def test_recalled_words_stay_data(client: Client, memory: Any) -> None:

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from support.asking import BOX, GOOD
+from theanine.embeddings.encoder import EncoderEmbedder
 from theanine.embeddings.open import open_embedder
 from theanine.embeddings.static import StaticEmbedder
 from theanine.errors import ModelUnavailable, SettingsError
@@ -36,7 +37,8 @@ async def closed(model: object) -> None:
 
 def test_local_is_no_model_and_the_built_in_embedder() -> None:
     assert open_chat("local") is None
-    assert isinstance(open_embedder("local"), StaticEmbedder)
+    assert isinstance(open_embedder("local"), EncoderEmbedder)
+    assert isinstance(open_embedder("wordllama"), StaticEmbedder)
     assert isinstance(open_embedder("wordllama:l2_supercat_256"), StaticEmbedder)
     assert isinstance(open_embedder("hash:32"), HashEmbedder)
 

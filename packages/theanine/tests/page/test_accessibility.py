@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -10,28 +11,40 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+import theanine
 from page.conftest import DESKTOP, PHONE, OpenPage
 from support.browser import needs_browser
+from support.doubtful import log_doubtful
 
 pytestmark = [pytest.mark.browser, needs_browser]
 Serve = Callable[[str | Path], OpenPage]
 ROUTES = {
     "timelines?user=ana": "73 memories",
     "timelines?user=ana&memory=5": "What was said",
-    "timelines?user=ana&as=list&memory=19": "until Sep 22, 2024, then changed",
-    "timelines?user=ana&topic=5": "13 memories",
-    "timelines?user=ana&at=2024-06-22T23:00:00&changes=1": "Changed",
+    "timelines?user=ana&as=list&memory=17": "until Jun 22, 2024, then changed",
+    "timelines?user=ana&topic=5": "10 memories",
+    "timelines?user=ana&at=2024-04-20T23:00:00&changes=1": "Changed",
     "timelines?user=ana&at=2024-10-13T23:00:00&with=2024-05-18T23:00:00&person=Ana": "Person",
     "find?user=ana&q=ships": "relevance",
     "find?user=ana&q=ships&session=3&turn=30": "Conversation 3",
     "why?user=ana&q=Am I afraid of ships%3F": "candidates returned",
     "talk?user=ana": "Say something",
     "import?user=ana": "Drop a file here",
-    "review?user=ana": "memories to look at",
+    "review?user=ana": "Nothing is doubtful.",
+    "review?user=bo": "memories to look at",
     "operate?user=ana": "Methods, side by side",
     "keys?user=ana": "There are no keys yet.",
 }
 """Addresses of views, and words that say that they are loaded."""
+
+
+@pytest.fixture(scope="module")
+def two_users(demo_store: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The bundled conversation of ana, and doubtful memories of bo; only for reading."""
+    location = shutil.copy(demo_store, tmp_path_factory.mktemp("two") / "memory.db")
+    with theanine.open(location) as client:
+        log_doubtful(client.user("bo"))
+    return str(location)
 
 
 def find_violations(page: Page) -> list[tuple[str, list[str]]]:
@@ -47,9 +60,9 @@ def find_violations(page: Page) -> list[tuple[str, list[str]]]:
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(
-    serve_page: Serve, demo_store: str, size: tuple[int, int], scheme: str
+    serve_page: Serve, two_users: str, size: tuple[int, int], scheme: str
 ) -> None:
-    page = serve_page(demo_store)("?user=ana", size=size, scheme=scheme)
+    page = serve_page(two_users)("?user=ana", size=size, scheme=scheme)
     found: list[tuple[str, str, list[str]]] = []
     for route, words in ROUTES.items():
         page.evaluate("hash => { location.hash = hash; }", f"#/{route}")
@@ -71,9 +84,9 @@ def test_axe_finds_nothing(
     ids=["frame", "view", "part"],
 )
 def test_axe_finds_nothing_while_something_is_loading(
-    serve_page: Serve, demo_store: str, withheld: str
+    serve_page: Serve, two_users: str, withheld: str
 ) -> None:
-    page = serve_page(demo_store)("?user=ana")
+    page = serve_page(two_users)("?user=ana")
     requests: list[Route] = []
     page.route(re.compile(withheld), lambda route: requests.append(route))  # unanswered
     found: list[tuple[str, str, list[str]]] = []

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from shutil import copyfile
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -15,6 +14,7 @@ from server.conftest import running
 import theanine
 from page.conftest import DESKTOP, PHONE, OpenPage
 from support.browser import needs_browser
+from support.doubtful import log_doubtful
 from theanine.server import ServerOptions
 
 pytestmark = [pytest.mark.browser, needs_browser]
@@ -34,9 +34,12 @@ def location(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def demo_copy(demo_store: str, tmp_path: Path) -> str:
-    """A store with the bundled conversation that a test may change."""
-    return str(copyfile(demo_store, tmp_path / "demo.db"))
+def doubtful(tmp_path: Path) -> str:
+    """A store with changes of which the linker is not sure."""
+    path = str(tmp_path / "doubtful.db")
+    with theanine.open(path) as client:
+        log_doubtful(client.user("ana"))
+    return path
 
 
 def memories(location: str) -> dict[int, str]:
@@ -119,9 +122,9 @@ def test_a_conversation_is_erased_and_the_receipt_comes_last(
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 def test_what_is_doubtful_is_accepted_corrected_or_forgotten(
-    serve_page: Serve, demo_copy: str, size: tuple[int, int]
+    serve_page: Serve, doubtful: str, size: tuple[int, int]
 ) -> None:
-    page = serve_page(demo_copy)("review?user=ana", size=size)
+    page = serve_page(doubtful)("review?user=ana", size=size)
     cards = page.locator(".card")
     expect(cards.first).to_be_visible()
     count = cards.count()

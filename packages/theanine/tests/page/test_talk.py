@@ -92,9 +92,9 @@ def test_a_model_replies_in_pieces_and_is_stopped(serve_page: Serve, store: str)
 
 def test_a_reply_that_failed_is_asked_for_again(serve_page: Serve, store: str) -> None:
     with ScriptedServer(Reply(text=LONG)) as server:
-        limits = theanine.Limits(retries=0, recall_retries=0)
+        limits = theanine.Limits(retries=0)
         settings = {"model": "openai:x", "base_url": server.base_url, "limits": limits}
-        page = serve_page(store, config={"refine": False}, **settings)("talk?user=ana")
+        page = serve_page(store, **settings)("talk?user=ana")
         server.script([status(401), Reply(text=LONG)])
         page.get_by_label("Message").fill("Shall we book that cruise?")
         page.get_by_role("button", name="Send").click()

@@ -15,6 +15,7 @@ import theanine
 from page.conftest import DESKTOP, PHONE, OpenPage
 from support.browser import LIMIT, needs_browser
 from support.lives import chatgpt_export, fill_store
+from theanine.demo import HARBOUR
 from theanine.importers import read_histories
 
 pytestmark = [pytest.mark.browser, needs_browser]
@@ -97,13 +98,13 @@ def test_a_click_on_words_opens_what_was_said(
     box = page.locator(".timeline-box")
     box.click(position={"x": 60, "y": 56})
     topic = page.get_by_role("complementary", name="Ferry, Cres, ships")
-    expect(topic).to_contain_text("13 memories")
+    expect(topic).to_contain_text("10 memories")
     expect(topic.get_by_text("6 weeks later").first).to_be_visible()
     topic.get_by_role("link", name="My father wants to sail with me again").click()
     memory = page.get_by_role("complementary", name="Memory")
     expect(memory).to_contain_text("Oct 13, 2024")
-    expect(memory.get_by_text("Wished after")).to_be_visible()
-    expect(memory).to_contain_text("a wish, “wants”")
+    expect(memory.get_by_text("Said before on the same topic")).to_be_visible()
+    expect(memory).to_contain_text("both mention father, sail, cres, summer")
     memory.get_by_role("button", name="Show the conversation").click()
     expect(memory.locator(".turn").nth(5)).to_be_attached()
     expect(memory.locator(".turn.source")).to_have_count(1)
@@ -115,18 +116,52 @@ def test_a_click_on_words_opens_what_was_said(
 def test_a_state_that_ended_says_until_when_and_what_came(
     serve_page: Serve, demo_store: str
 ) -> None:
-    page = serve_page(demo_store)("timelines?memory=19")
+    page = serve_page(demo_store)("timelines?memory=17")
     memory = page.get_by_role("complementary", name="Memory")
-    expect(memory.get_by_text("until Sep 22, 2024, then changed").first).to_be_visible()
+    expect(memory.get_by_text("until Jun 22, 2024, then changed").first).to_be_visible()
     expect(memory.get_by_text("This changed to")).to_be_visible()
     versions = memory.locator(".versions > li")
     expect(versions).to_have_count(2)
-    expect(versions.nth(1)).to_contain_text("no longer afraid of ships")
+    expect(versions.nth(1)).to_contain_text("moved the wedding")
     expect(memory).to_contain_text("without a language model, by the method theanine")
-    memory.get_by_role("link", name="no longer afraid of ships").first.click()
+    memory.get_by_role("link", name="moved the wedding").first.click()
     expect(memory.get_by_text("Before, it was")).to_be_visible()
     page.go_back()
-    expect(memory.get_by_role("heading", level=2)).to_contain_text("The only way to Cres")
+    expect(memory.get_by_role("heading", level=2)).to_contain_text("is getting married")
+
+
+def test_only_what_words_end_is_shown_as_ended(serve_page: Serve, demo_store: str) -> None:
+    page = serve_page(demo_store)("timelines?memory=19")
+    memory = page.get_by_role("complementary", name="Memory")
+    expect(
+        memory.get_by_text("Said later on the same topic")
+        .or_(memory.get_by_text("Said before on the same topic"))
+        .first
+    ).to_be_visible()
+    expect(memory.get_by_text("then changed")).to_have_count(0)
+
+
+def test_a_memory_without_links_is_in_its_topic(serve_page: Serve, tmp_path: Path) -> None:
+    location = str(tmp_path / "memory.db")
+    with theanine.open(location) as client:
+        ana = client.user("ana")
+        for text in (
+            "My knee hurts when I climb.",
+            "My cellar is damp.",
+            "A new brace holds the knee while I climb.",
+        ):
+            ana.add(text)
+        ana.remember()
+        assert ana.links() == []
+        [timeline] = ana.timelines()
+    page = serve_page(location)("timelines?as=list&topic=1&user=ana")
+    topic = page.get_by_role("complementary", name=timeline.title)
+    expect(topic.locator(".memory-item")).to_have_count(2)
+    expect(topic).not_to_contain_text("cellar")
+    page.goto(page.url.replace("topic=1", "topic=2"))
+    alone = page.get_by_role("complementary", name="My cellar is damp.")
+    expect(alone.locator(".memory-item")).to_have_count(1)
+    expect(page.locator(".topic .memory-item")).to_have_count(3)
 
 
 def test_keys_move_and_screen_readers_are_told(serve_page: Serve, demo_store: str) -> None:
@@ -162,13 +197,13 @@ def test_a_date_shows_what_was_known_and_what_changed_since(
     before = ink(page)
     slider = page.get_by_label("What was known on")
     slider.focus()
-    for _ in range(4):
+    for _ in range(7):
         page.keyboard.press("ArrowLeft")
-    expect(slider).to_have_attribute("aria-valuetext", "Aug 24, 2024, 11:18 AM")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("^Apr 20, 2024"))
     expect(page.get_by_text("memories held then")).to_be_visible()
     assert ink(page) != before
     page.get_by_role("link", name="changed since").click()
-    panel = page.get_by_role("complementary", name="From Aug 24, 2024 to Feb 8, 2025")
+    panel = page.get_by_role("complementary", name="From Apr 20, 2024 to Feb 8, 2025")
     changed = panel.locator(".change")
     expect(changed.nth(2)).to_be_visible()
     expect(changed.first).to_contain_text("changed")
@@ -200,8 +235,8 @@ def test_filters_leave_what_they_name_and_have_an_address(
     page.get_by_label("Person").select_option("Theo")
     expect(page.get_by_text("of 73 memories")).to_be_visible()
     page.get_by_label("Person").select_option("Ana")
-    page.get_by_label("Relation").select_option(label="the wish")
-    expect(page.get_by_text("5 of 73 memories")).to_be_visible()
+    page.get_by_label("Relation").select_option(label="changed")
+    expect(page.get_by_text("8 of 73 memories")).to_be_visible()
     page.get_by_label("From").fill("2024-06-01")
     expect(page).to_have_url(re.compile("since=2024-06-01"))
     shared = page.url
@@ -234,7 +269,7 @@ def test_results_are_stepped_through(
 
 
 def test_nothing_relevant_is_said(serve_page: Serve, demo_store: str) -> None:
-    page = serve_page(demo_store)("find?q=xylophone orchestra")
+    page = serve_page(demo_store)("find?q=submarine warfare treaty")
     expect(page.get_by_text("Nothing relevant is remembered.")).to_be_visible()
 
 
@@ -272,3 +307,37 @@ def test_a_search_in_ten_thousand_memories_comes_to_what_was_found(
     expect(page.locator(".topic")).to_have_count(60)
     page.get_by_role("button", name="more").click()
     expect(page.locator(".topic")).to_have_count(120)
+
+
+@pytest.fixture(scope="session")
+def partly_dated_store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store with statements without dates beside the bundled conversation."""
+    folder = tmp_path_factory.mktemp("undated")
+    told = folder / "told.txt"
+    told.write_text("Ana: My boat is called Mira.\nAna: I keep two cats at home.\n")
+    location = str(folder / "memory.db")
+    with theanine.open(location) as client:
+        ana = client.user("ana")
+        for source in (told, HARBOUR):
+            ana.log(read_histories(source).histories[0])
+        ana.remember()
+    return location
+
+
+def test_what_has_no_date_stands_before_the_dates(
+    serve_page: Serve, partly_dated_store: str
+) -> None:
+    open_page = serve_page(partly_dated_store)
+    page = drawn(open_page("timelines"))
+    expect(page.locator(".summary")).not_to_contain_text("2000")
+    expect(page.locator(".summary")).to_contain_text("2024")
+    expect(page.locator(".scrubber output")).not_to_contain_text("2000")
+    first = page.locator(".scrubber input").first
+    first.fill("0")
+    expect(page.locator(".scrubber output").first).to_contain_text("2024")
+    listed = open_page("timelines?as=list")
+    expect(listed.get_by_text("My boat is called Mira").first).to_be_visible()
+    expect(listed.locator("main")).not_to_contain_text("2000")
+    until = open_page("timelines?as=list&until=2024-12-31")
+    expect(until.locator(".topic").first).to_be_visible()
+    expect(until.get_by_text("My boat is called Mira")).to_have_count(0)

@@ -70,18 +70,18 @@ def test_method_budget_and_date_change_what_is_seen(serve_page: Serve, replied_s
     page = serve_page(replied_store)("why?user=ana&q=Am I afraid of ships%3F")
     prompt = page.locator(".prompt")
     expect(prompt).to_contain_text("not afraid of ships any more")
-    page.get_by_label("As of").fill("2024-03-31")
+    page.get_by_label("As of").fill("2024-04-30")
     expect(prompt).to_contain_text("terrified of ships")
     expect(prompt).not_to_contain_text("not afraid of ships any more")
-    page.get_by_label("Budget").fill("40")
+    page.get_by_label("Budget").fill("60")
     page.get_by_label("Budget").press("Enter")
-    expect(page.get_by_role("status").filter(has_text="of 40 tokens")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="of 60 tokens")).to_be_visible()
     expect(page.get_by_role("button", name="Did not fit")).to_be_visible()
     page.get_by_label("Method").select_option("utterance")
     expect(page.get_by_text("the method utterance has remembered nothing")).to_be_visible()
-    expect(page).to_have_url(re.compile("budget=40&as_of=2024-03-31|as_of=2024-03-31&budget=40"))
+    expect(page).to_have_url(re.compile("budget=60&as_of=2024-04-30|as_of=2024-04-30&budget=60"))
     page.go_back()
-    expect(prompt).to_contain_text("I used to love ships")
+    expect(prompt).to_contain_text("20 April 2024")
 
 
 @SIZES

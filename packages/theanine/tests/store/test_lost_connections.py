@@ -203,6 +203,7 @@ def test_calls_wait_for_a_connection_for_as_long_as_the_url_says(url: str) -> No
     [
         ("server closed the connection unexpectedly", True),
         ("failure on connection marked as essential: 127.0.0.1:5433", True),
+        ("could not commit transaction for shard 102088 on at least one active node", True),
         ("cache lookup failed for type 7", False),
     ],
 )

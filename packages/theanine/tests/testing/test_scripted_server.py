@@ -13,6 +13,7 @@ from urllib.error import HTTPError
 
 import pytest
 
+from theanine.errors import ModelRejected
 from theanine.llm.base import Message
 from theanine.llm.chat import Chat
 from theanine.llm.limits import Limits
@@ -158,3 +159,16 @@ async def test_the_scripted_model_answers_by_step_and_keeps_its_prompts() -> Non
     reply = await model.complete([Message("user", "Task: respond\n\nhello")], None)
     assert (reply.text, reply.cost) == ("hello", 0.0)
     assert model.prompts == ["Task: respond\n\nhello"]
+
+
+@pytest.mark.parametrize("steps", [None, {"my-other-step": "fine"}])
+def test_a_step_that_is_not_known_is_refused_by_its_name(steps: dict[str, str] | None) -> None:
+    prompt = "Task: my-step\n\nWrite."
+    with ScriptedServer(steps) as server:
+        with pytest.raises(HTTPError) as refused:
+            post(server, prompt)
+        assert "no scripted answer to the step my-step" in refused.value.read().decode()
+        post(server, "Hello.")
+        assert [call.outcome for call in server.calls] == ["status 400", "answered"]
+    with pytest.raises(ModelRejected, match="my-step"):
+        answer({"messages": [{"role": "user", "content": prompt}]})

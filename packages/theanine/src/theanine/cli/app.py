@@ -41,7 +41,7 @@ COMMANDS = (
     LazyCommand(
         "timeline",
         "theanine.cli.inspection:timeline",
-        "Show how memories follow from each other.",
+        "Show what is remembered of each matter, in the order of time.",
     ),
     LazyCommand(
         "sessions",
@@ -133,6 +133,11 @@ COMMANDS = (
     ),
     LazyCommand("db", "theanine.cli.database:db", "Change the database of a store."),
     LazyCommand("config", "theanine.cli.config:config", "Show or change the defaults of options."),
+    LazyCommand(
+        "methods",
+        "theanine.cli.methods:methods",
+        "List the methods that are installed, and the settings of one.",
+    ),
     LazyCommand(
         "doctor",
         "theanine.cli.doctor:doctor",

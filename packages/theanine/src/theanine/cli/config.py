@@ -48,6 +48,7 @@ def show(context: typer.Context, as_json: JsonOption = False) -> None:
     \b
     theanine config
     theanine config set user ana
+    theanine config get user
     theanine config set --profile work store ~/office.db
     theanine --profile work recall "Where does she live?"
     theanine config unset user
@@ -76,6 +77,21 @@ def show(context: typer.Context, as_json: JsonOption = False) -> None:
 def path() -> None:
     """Print where the configuration file is."""
     print(config_path())
+
+
+@config.command()
+def get(name: SettingArgument) -> None:
+    """Print the value of a setting that is in effect. Exits with 1 if there is none.
+
+    \b
+    theanine config get user
+    """
+    check_name(name)
+    # The main command has put what the file sets into the environment.
+    value = os.environ.get(variable(name))
+    if not value:
+        raise typer.Exit(1)
+    print(value)
 
 
 @config.command("set")

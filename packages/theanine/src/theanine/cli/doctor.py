@@ -29,7 +29,7 @@ from theanine.cli.output import show_json, to_json
 from theanine.cli.rendering import console, pluralize
 from theanine.embeddings.on_disk import option_for
 from theanine.embeddings.open import open_embedder, open_reranker
-from theanine.errors import TheanineError
+from theanine.errors import ModelUnavailable, TheanineError
 from theanine.llm.base import Closable, Message, RequestOptions
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.open import open_chat
@@ -64,6 +64,10 @@ def doctor(
     ask: Annotated[
         bool, typer.Option(help="Ask the model for one word, which may cost a little.")
     ] = True,
+    timeout: Annotated[
+        float,
+        typer.Option(min=0.1, metavar="SECONDS", help="How long each model has for an answer."),
+    ] = 60.0,
     as_json: JsonOption = False,
 ) -> None:
     """Check the store and the models, and suggest fixes.
@@ -80,9 +84,9 @@ def doctor(
         *_check("server", partial(_check_server, store)),
         *_check("distribution", partial(_check_distribution, store)),
         *_check("walls", partial(_check_walls, store)),
-        *_check("embedder", partial(_check_embedder, embedder)),
-        *_check("reranker", partial(_check_reranker, reranker)),
-        *_check("model", partial(_check_model, model, base_url, ask)),
+        *_check("embedder", partial(_check_embedder, embedder, timeout)),
+        *_check("reranker", partial(_check_reranker, reranker, timeout)),
+        *_check("model", partial(_check_model, model, base_url, ask, timeout)),
     ]
     if as_json:  # "found" and "mend" are keys of version 0.1
         show_json([{**to_json(f), "found": f.result, "mend": f.fix} for f in findings])
@@ -256,21 +260,21 @@ def _check_sessions(client: Client) -> Finding:
     )
 
 
-def _check_embedder(name: str) -> list[Finding]:
+def _check_embedder(name: str, timeout: float) -> list[Finding]:
     embedder = open_embedder(name)
-    vectors = asyncio.run(_close_after(embedder, embedder.embed(["a word"])))
+    vectors = asyncio.run(_close_after(embedder, embedder.embed(["a word"]), timeout))
     return [Finding("embedder", f"{embedder.name}, {vectors.shape[1]} dimensions")]
 
 
-def _check_reranker(name: str | None) -> list[Finding]:
+def _check_reranker(name: str | None, timeout: float) -> list[Finding]:
     if name is None:
         return [Finding("reranker", "none (choose one with --reranker)")]
     reranker = open_reranker(name)
-    score = asyncio.run(reranker.score("a question", ["a text"]))[0]
+    score = asyncio.run(_within(timeout, reranker.score("a question", ["a text"])))[0]
     return [Finding("reranker", f"{reranker.name} works; test score {score:.3f}")]
 
 
-def _check_model(name: str, base_url: str | None, ask: bool) -> list[Finding]:
+def _check_model(name: str, base_url: str | None, ask: bool, timeout: float) -> list[Finding]:
     model = open_chat(name, base_url=base_url)
     if model is None:
         return [Finding("model", "none, using the local methods (choose one with --model)")]
@@ -278,14 +282,24 @@ def _check_model(name: str, base_url: str | None, ask: bool) -> list[Finding]:
         return [Finding("model", f"{model.name}, not asked")]
     question = [Message("user", "Answer with the one word: ready")]
     brief = RequestOptions(bounds=ReplyBounds(20))  # a small model may not stop at one word
-    reply = asyncio.run(_close_after(model, model.complete(question, None, brief)))
+    reply = asyncio.run(_close_after(model, model.complete(question, None, brief), timeout))
     return [Finding("model", f"{model.name} answers: {reply.text.strip()[:60] or '(nothing)'}")]
 
 
-async def _close_after(resource: object, result: Awaitable[T]) -> T:
+async def _close_after(resource: object, result: Awaitable[T], limit: float | None = None) -> T:
     """Await a result of a resource, then close the resource's connections."""
     try:
-        return await result
+        return await _within(limit, result)
     finally:
         if isinstance(resource, Closable):
             await resource.close()
+
+
+async def _within(limit: float | None, result: Awaitable[T]) -> T:
+    """Await a result. Raises ModelUnavailable if it takes longer."""
+    try:
+        return await asyncio.wait_for(result, limit)
+    except TimeoutError:
+        raise ModelUnavailable(
+            f"no answer within {limit:g} s; a slow model needs a longer --timeout"
+        ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from collections import Counter
@@ -26,12 +27,14 @@ from theanine.clock import load_zone
 from theanine.errors import BadInput, SettingsError
 from theanine.importers import (
     ImportedHistories,
+    UnknownFormat,
     is_one_account,
     is_store_export,
     preview_history,
     read_export,
     read_histories,
 )
+from theanine.importers.schema import as_object, parse
 from theanine.remembering.remember import RememberReport
 from theanine.store import store_file
 
@@ -83,6 +86,20 @@ def import_(
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Import valid items and report the others.")
     ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Refuse a service's export if anything in it is odd, and say where."
+        ),
+    ] = False,
+    layout: Annotated[
+        Path | None,
+        typer.Option(
+            "--map",
+            metavar="FILE",
+            help="Mapping of a file in an unknown format, as --dry-run proposes it.",
+        ),
+    ] = None,
     partial: Annotated[
         bool,
         typer.Option("--partial", help="Restore a part of an export, such as a cut-off one."),
@@ -125,6 +142,8 @@ def import_(
         "zone": timezone,
         "start": None if start is None else start.replace(tzinfo=timezone or UTC),
         "keep_going": keep_going or agent is not None,
+        "strict": strict,
+        "layout": None if layout is None else _read_mapping(layout),
         "speaker": speaker,
     }
     if dry_run:
@@ -229,12 +248,31 @@ def _read(file: str, user: str | None, reading: dict[str, Any]) -> ImportedHisto
     return reader
 
 
+def _read_mapping(file: Path) -> dict[str, object]:
+    """Return a mapping from a file. Raises BadInput."""
+    try:
+        text = file.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as fault:
+        raise BadInput(f"can't be read ({fault}); check the path", str(file)) from None
+    return as_object(parse(text, str(file)), str(file))
+
+
 def _preview(file: str, user: str | None, reading: dict[str, Any]) -> None:
-    """Print what an import of a file would bring in."""
+    """Print what an import of a file would bring in.
+
+    Of an unknown format, print a mapping by which it can be read, and what that would bring in.
+    """
     if is_store_export(_source(file)):
         print(visible(f"{file}: the export of a whole store; it would be restored"))
         return
-    reader = _read(file, user, reading)
+    try:
+        reader = _read(file, user, reading)
+    except UnknownFormat as fault:
+        if fault.layout is None or file == STANDARD_INPUT:
+            raise
+        print(visible(f"{file}: unknown; with --map, a file with this mapping reads it:"))
+        print(visible(json.dumps(fault.layout, indent=2, ensure_ascii=False)))
+        reader = _read(file, user, {**reading, "layout": fault.layout})
     print(visible(f"{file}: {reader.format}"))
     for history in reader.histories:
         found = preview_history(history)

@@ -32,6 +32,7 @@ from theanine.cli.output import (
 from theanine.cli.rendering import console, format_date, pluralize, show_table, show_timelines
 from theanine.cli.selection import ListOptions
 from theanine.errors import NotFound
+from theanine.linking.topics import find_topics
 from theanine.page.graph import build_graph
 from theanine.page.one_file import build_timeline_file
 from theanine.types import Mark, Memory, Session, Usage
@@ -186,15 +187,15 @@ def timeline(
     options: StoreOptions,
     memory: Annotated[
         int | None,
-        typer.Argument(metavar="MEMORY", help="Only what is linked with this memory's number."),
+        typer.Argument(metavar="MEMORY", help="Only the matter that this memory is about."),
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the graph to a self-contained web page."),
+        typer.Option(metavar="FILE", help="Write the timelines to a self-contained web page."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how memories follow from each other.
+    """Show what is remembered of each matter, in the order of time.
 
     \b
     theanine timeline --user ana
@@ -207,26 +208,31 @@ def timeline(
         stored = known_user(client, user)
         timelines, memories = stored.timelines(memory), stored.memories()
         if html is not None:
-            if memory is not None:
-                component = {m.id for timeline in timelines for m in timeline.memories}
-                memories = [m for m in memories if m.id in component]
-            _write_page(html, stored, memories)
+            _write_page(html, stored, memories, memory)
     if as_json:
         show_json(timelines)
-    elif html is None and timelines:
-        show_timelines(timelines)
     elif html is None:
-        subject = pluralize(len(memories), "memories") if memory is None else f"memory {memory}"
-        print(f"{subject}, no links yet")
+        show_timelines(timelines)
+        if memory is None:
+            shown = sum(len(timeline.memories) for timeline in timelines)
+            others = pluralize(len(memories) - shown, "memories")
+            print(f"\nIn no timeline: {others}; `theanine memories` lists all")
 
 
-def _write_page(file: Path, stored: UserMemory, memories: Sequence[Memory]) -> None:
-    """Write the page of some of a user's memories and the links between them."""
-    ids = {memory.id for memory in memories}
-    links = [link for link in stored.links() if link.older in ids and link.newer in ids]
+def _write_page(
+    file: Path, stored: UserMemory, memories: Sequence[Memory], memory: int | None
+) -> None:
+    """Write the page of a user's memories, or of those on the matter of one memory."""
+    links = stored.links()
+    topics = find_topics(memories, links)
+    if memory is not None:
+        topics = [topic for topic in topics if memory in (*topic.memories, *topic.repeats)]
+        ids = {id for topic in topics for id in (*topic.memories, *topic.repeats)}
+        memories = [each for each in memories if each.id in ids]
+        links = [link for link in links if link.older in ids and link.newer in ids]
     sessions = {session.id: session for session in stored.sessions()}
     pinned = {memory.id for memory in stored.memories(pinned=True)}
-    graph = build_graph(memories, links, stored.marks(), sessions, pinned)
+    graph = build_graph(memories, links, stored.marks(), sessions, pinned, topics=topics)
     shown = {memory.session for memory in memories}
     turns = [turn for turn in stored.turns() if turn.session in shown]
     write_text(file, build_timeline_file(graph, memories, links, turns, user=stored.scope.user))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -22,6 +23,23 @@ def is_interrupt(error: BaseException) -> bool:
     return cause is not None
 
 
+def _interrupt() -> None:
+    """Raise KeyboardInterrupt, in an event loop between the steps of its tasks.
+
+    Raised inside a task, it would be that task's own error, which asyncio prints when it cancels
+    the others.
+    """
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        raise KeyboardInterrupt from None
+    loop.call_soon_threadsafe(_raise_interrupt)
+
+
+def _raise_interrupt() -> None:
+    raise KeyboardInterrupt
+
+
 @contextmanager
 def answering_interrupts() -> Generator[None]:
     """Answer SIGINT while a command runs, unless whoever started the process has it handled."""
@@ -37,7 +55,7 @@ def answering_interrupts() -> Generator[None]:
             os._exit(INTERRUPTED)
         interrupted = True
         os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, _NOTICE.encode())
-        raise KeyboardInterrupt
+        _interrupt()
 
     try:
         signal.signal(signal.SIGINT, answer)

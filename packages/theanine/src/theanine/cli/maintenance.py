@@ -6,11 +6,13 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
 
 from theanine.cli.left_out import exit_if_left_out, read_each_user
+from theanine.cli.memory_formats import memories_as
 from theanine.cli.options import (
     EachUser,
     EmbedderOption,
@@ -29,12 +31,13 @@ from theanine.cli.options import (
 from theanine.cli.output import FormatOptions, confirm, resumable, show_csv, show_json
 from theanine.cli.text import pluralize, visible
 from theanine.client import Client, UserMemory
-from theanine.errors import DamagedData, NotFound
+from theanine.embeddings.open import best_local
+from theanine.errors import DamagedData, NotFound, SettingsError
 from theanine.fences import one_line
 from theanine.remembering.left_out import LeftOut
 from theanine.remembering.remember import RememberReport
 from theanine.store import ForgetReport
-from theanine.types import Scope
+from theanine.types import LOCAL_MODEL, Scope
 
 MAX_QUOTED = 60
 """Characters of what is to be forgotten that the question quotes."""
@@ -196,17 +199,44 @@ def _describe_erasure(
 
 
 @expand_options
-def export(output: FormatOptions, user: EachUser = None, store: StoreOption = "") -> None:
+def export(
+    output: FormatOptions,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="What is remembered, for another system: server-memory or mem0.",
+        ),
+    ] = None,
+    user: EachUser = None,
+    store: StoreOption = "",
+) -> None:
     """Write everything as JSON Lines that `theanine import` restores.
 
-    For other programs, --json writes the same records as one list, and --csv the turns.
+    For other programs, --json writes the same records as one list, and --csv the turns. With
+    --format, only the statements that hold are written, for another memory to take in:
+    server-memory is the file of the Model Context Protocol's reference server, mem0 a line of
+    arguments for each call of its client.add.
 
     \b
     theanine export > all.jsonl
     theanine import all.jsonl --store elsewhere.db
     theanine export --user ana --csv > turns.csv
+    theanine export --user ana --format server-memory > memory.jsonl
     """
+    if format and output:
+        raise SettingsError("--format excludes --json and --csv: leave one out")
     with open_client(store) as client:
+        if format:
+            names = user_names(client, user)
+            lines, left_out = read_each_user(
+                client, names, lambda each: list(memories_as(format, each))
+            )
+            for line in chain.from_iterable(lines.values()):
+                sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+            exit_if_left_out(left_out)
+            return
         if output.as_csv:
             names = user_names(client, user)
             turns, left_out = read_each_user(client, names, lambda each: each.turns())
@@ -246,6 +276,7 @@ def reembed(embedder: EmbedderOption = "local", store: StoreOption = "") -> None
         if count:
             print(f"{pluralize(count, 'vectors')} left to make", file=sys.stderr)
 
-    with open_client(store, embedder=embedder) as client, resumable():
+    named = best_local() if embedder == LOCAL_MODEL else embedder
+    with open_client(store, embedder=named) as client, resumable():
         count = client.reembed(show_remaining)
         print(f"{pluralize(count, 'vectors')} made by {client.embedder_name}")

@@ -22,6 +22,7 @@ from theanine.client import AsyncClient, Client
 from theanine.demo import HARBOUR
 from theanine.errors import MissingExtra, TheanineError
 from theanine.importers import read_histories
+from theanine.methods.registry import stored_method
 from theanine.types import Scope
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ async def _read_ahead(state: ServerState, user: str) -> None:
     with suppress(TheanineError):  # the page says what is wrong
         scopes = [Scope(user)] if user else await state.client.users()
         for scope in sorted(scopes, key=lambda scope: (scope.user, scope.agent))[:1]:
-            await state.graphs.read(scope, state.client.method_name)
+            await state.graphs.read(scope, stored_method(state.client.method_name))
 
 
 def _remember_demo(folder: Path) -> str:

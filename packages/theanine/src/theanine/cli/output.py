@@ -28,6 +28,7 @@ FORMER_KEYS = {
 """JSON keys of version 0.1 that were renamed; printed under both names for one release."""
 
 
+_TIMES = {"at", "started_at", "ended_at", "session_ended_at"}
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -91,11 +92,16 @@ def show_json(value: Any) -> None:
 
 
 def to_json(value: Any) -> Any:
-    """Return dataclasses as mappings, at any depth, with renamed fields also under former keys."""
+    """Return dataclasses as mappings, at any depth, with renamed fields also under former keys.
+
+    Times that only keep the order of an undated source are null.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, dict):
         converted = {k: to_json(v) for k, v in cast("dict[str, Any]", value).items()}
+        if converted.get("dated") is False:
+            converted |= dict.fromkeys(_TIMES & converted.keys())
         former = {old: converted[new] for new, old in FORMER_KEYS.items() if new in converted}
         return converted | former
     if isinstance(value, list | tuple):

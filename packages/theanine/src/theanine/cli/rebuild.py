@@ -57,7 +57,7 @@ def rebuild(
     \b
     theanine rebuild --method exchange
     theanine rebuild --method secom --instead --model openai:gpt-4o-mini
-    theanine rebuild --method theanine --again --set link_to=all
+    theanine rebuild --method theanine --again --set associates=5
     theanine rebuild --fresh --estimate --model openai:gpt-4o-mini
     """
     with options.open() as client:

@@ -52,6 +52,8 @@ def recall(
 ) -> None:
     """Recall what matters for a question, with its sources.
 
+    Exits with 1 if nothing relevant is known.
+
     \b
     theanine recall "Shall we book that cruise?" --user ana
     theanine recall "What is she allergic to?" --user ana --json | jq .text
@@ -96,6 +98,8 @@ def recall(
             f"`theanine remember --method {method}`",
             file=sys.stderr,
         )
+    if not recollection:
+        raise typer.Exit(1)
 
 
 def _why_empty(recollection: Recollection, arguments: RecallArguments) -> str:
@@ -133,9 +137,7 @@ def demo() -> None:
         timelines = sorted(memory.timelines(), key=lambda timeline: -len(timeline.memories))
         count = pluralize(len(timelines), "timelines")
         console().print(f"{memories}, {links}, {count}; the longest:")
-        starts = list(dict.fromkeys(timeline.memories[0].id for timeline in timelines))
-        longest = starts[:DEMO_TIMELINES]
-        show_timelines([timeline for timeline in timelines if timeline.memories[0].id in longest])
+        show_timelines(timelines[:DEMO_TIMELINES])
         for question in load_questions():
             console().print(f"\nQ  {question.question}", style="bold", markup=False)
             show_recollection(memory.recall(question.question, budget=DEMO_BUDGET))

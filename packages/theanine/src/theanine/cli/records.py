@@ -43,12 +43,15 @@ MemoryNumber = Annotated[int, typer.Argument(metavar="MEMORY", help="Number of t
 
 @expand_options
 def add(
-    text: Annotated[
-        str, typer.Argument(metavar="TEXT", help="What was said; `-` is standard input.")
-    ],
     user: UserOption,
     options: AddOptions,
     output: FormatOptions,
+    text: Annotated[
+        str,
+        typer.Argument(
+            metavar="TEXT", help="What was said (default, or `-`: what is piped to the command)."
+        ),
+    ] = STANDARD_INPUT,
     session: Annotated[
         str | None,
         typer.Option(
@@ -70,8 +73,10 @@ def add(
     \b
     theanine add "I'm vegan." --user ana
     theanine add "I found one." --assistant --session thread-42 --user ana
-    theanine add - --user ana --metadata source=notes < note.txt
+    cat note.txt | theanine add --user ana --metadata source=notes
     """
+    if text == STANDARD_INPUT and sys.stdin.isatty():
+        raise BadInput('there is no text to add: write it, as in `theanine add "I\'m vegan."`')
     said = read_text(sys.stdin).strip() if text == STANDARD_INPUT else text
     if not said.strip():
         raise BadInput("there is no text to add")
@@ -142,7 +147,7 @@ def search(
 ) -> None:
     """Find what was said by meaning and words, the best first.
 
-    `theanine log --search` finds exact words.
+    `theanine log --search` finds exact words. Exits with 1 if nothing was found.
 
     \b
     theanine search "boats" --user ana
@@ -182,6 +187,8 @@ def search(
         )
     else:
         print("Nothing was found.")
+    if not best:
+        raise typer.Exit(1)
 
 
 @expand_options

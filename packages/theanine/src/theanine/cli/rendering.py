@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 
@@ -17,7 +16,7 @@ from theanine.cli.text import pluralize as pluralize
 from theanine.cli.text import visible as visible
 from theanine.client.explaining import Explanation
 from theanine.text.words import format_date as long_date
-from theanine.types import Link, Memory, Recollection, Session, Timeline, Turn
+from theanine.types import Memory, Recollection, Session, Timeline, Turn
 
 MAX_SOURCE_CHARACTERS = 160
 """Characters of a source turn that are shown; ``--json`` has all of it."""
@@ -58,7 +57,7 @@ def format_date(item: Memory | Turn | Session) -> str:
     return f"{at:%d %b %Y}" if item.dated else ""
 
 
-_RELATIONS: Mapping[str | None, str] = MappingProxyType(
+_RELATIONS: Mapping[str, str] = MappingProxyType(
     {
         "Changed": "Changed",
         "Cause": "Led to this",
@@ -66,61 +65,41 @@ _RELATIONS: Mapping[str | None, str] = MappingProxyType(
         "HinderedBy": "In the way",
         "React": "The feeling",
         "Want": "The wish",
-        "SameTopic": "Same topic",
-        None: "Similar",
     }
 )
 """Relations in the words of the page."""
 
 
-@dataclass(slots=True)
-class _Node:
-    """A memory in a tree of timelines, with the link that leads to it."""
-
-    memory: Memory
-    link: Link | None
-    children: dict[int, _Node] = field(default_factory=dict[int, "_Node"])
-
-    @property
-    def depth(self) -> int:
-        """Memories on the longest path from here."""
-        return 1 + max((node.depth for node in self.children.values()), default=0)
-
-
 def show_timelines(timelines: Sequence[Timeline]) -> None:
-    """Print timelines as trees, one for each memory that timelines start with.
+    """Print timelines under their titles: a line for each memory, with its relation to an earlier.
 
-    The longest continuation stays on its level (``↓``); branches are indented (``↳``).
+    The earlier memory is named by its number where it does not stand right before.
     """
-    roots: dict[int, _Node] = {}
+    related = False
     for timeline in timelines:
-        level = roots
-        for memory, link in zip(timeline.memories, (None, *timeline.links), strict=True):
-            level = level.setdefault(memory.id, _Node(memory, link)).children
-    for root in roots.values():
         console().print()
-        _show_tree(root, 0, "●")
-    if roots:
-        legend = "↓ what followed, ↳ a branch, [5] the number of a memory"
+        if timeline.title:
+            console().print(Text(timeline.title, "bold"))
+        before = None
+        for memory, link in timeline.steps:
+            line = Text("↓ " if link else "● ", "dim")
+            if link is not None:
+                related = True
+                relation = _RELATIONS[str(link.relation)]
+                line.append(f"{relation} ", "bold cyan")
+                line.append("" if link.older == before else f"[{link.older}] ")
+            if memory.dated and long_date(memory.at) not in memory.text:
+                line.append(f"{format_date(memory)} ", "green")
+            line.append(memory.text, "default not dim").append(f" [{memory.id}]")
+            _print_wrapped(line, 0, hanging_indent=2)
+            before = memory.id
+    if timelines:
+        legend = (
+            "↓ what followed, [5] the number of a memory"
+            if related
+            else "[5] the number of a memory"
+        )
         console().print(f"\n{legend}", style="dim", markup=False)
-
-
-def _show_tree(node: _Node, level: int, mark: str) -> None:
-    while True:
-        memory = node.memory
-        line = Text(f"{mark} ", "dim")
-        if node.link is not None:
-            line.append(f"{_RELATIONS.get(node.link.relation, node.link.relation)} ", "bold cyan")
-        if memory.dated and long_date(memory.at) not in memory.text:
-            line.append(f"{format_date(memory)} ", "green")
-        line.append(memory.text, "default not dim").append(f" [{memory.id}]")
-        _print_wrapped(line, 4 * level, hanging_indent=2)
-        if not node.children:
-            return
-        *branches, node = sorted(node.children.values(), key=lambda child: child.depth)
-        for branch in branches:
-            _show_tree(branch, level + 1, "↳")
-        mark = "↓"
 
 
 def _print_wrapped(text: Text, indent: int, hanging_indent: int = 0) -> None:

@@ -100,6 +100,15 @@ def serve(
             help="Anthropic's API behind the memory proxy.",
         ),
     ] = "https://api.anthropic.com/v1",
+    require_user: Annotated[
+        bool,
+        typer.Option(
+            "--require-user",
+            envvar="THEANINE_REQUIRE_USER",
+            help="Have the memory proxy refuse a request that names no user; else it has no "
+            "memory.",
+        ),
+    ] = False,
     recall_deadline: Annotated[
         float,
         typer.Option(
@@ -172,6 +181,7 @@ def serve(
         dev=dev,
         openai_url=openai_url,
         anthropic_url=anthropic_url,
+        require_user=require_user,
         drain=drain,
         max_replies=max_replies,
         audit=timedelta(days=audit_days) if audit_days else None,

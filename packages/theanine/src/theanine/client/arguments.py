@@ -42,6 +42,15 @@ def check_arguments(cls: C) -> C:
     return cls
 
 
+def _taken(signature: inspect.Signature) -> str:
+    """Return which arguments a method takes, by name."""
+    parameters = [each for each in signature.parameters.values() if each.name != "self"]
+    options = [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    others = [each.name for each in parameters if each.name not in options]
+    named = f"by name {', '.join(options)}" if options else ""
+    return ", and ".join(filter(None, [", ".join(others), named])) or "nothing"
+
+
 def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     signature = _full_signature(function)
     hints = cache(lambda: _hints(function))  # later, when all names are defined
@@ -50,7 +59,9 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{function.__name__}() {error}; it is called as {signature}") from None
+            raise TypeError(
+                f"{function.__name__}() {error}; it takes {_taken(signature)}"
+            ) from None
         for name, value in bound.arguments.items():
             error = BadInput
             if signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY:

@@ -21,6 +21,7 @@ from theanine.client.arguments import check_arguments
 from theanine.client.engine import Engine
 from theanine.client.old_calls import accept_old_calls
 from theanine.client.options import OpenOptions, takes_options
+from theanine.client.other_names import name_ours
 from theanine.client.user import AsyncUserMemory, ScopedOperations
 from theanine.client.worker import CONCURRENCY, GRACE, POLL, AsyncWorker
 from theanine.methods.registry import canonical_method, method_class
@@ -37,6 +38,7 @@ _UNCOUNTED = (
 _FORGOTTEN = "users who were left out, because they were forgotten here since the export: {}"
 
 
+@name_ours(of_client=True)
 @accept_old_calls
 @check_arguments
 class AsyncClient(ScopedOperations):
@@ -189,6 +191,7 @@ class AsyncClient(ScopedOperations):
         SettingsError for records whose default method isn't installed.
         """
         restored = await self._engine.store.restore(_check_method(records), partial=partial)
+        await self._engine.restored()
         if restored.uncounted:
             warnings.warn(_UNCOUNTED, stacklevel=2)
         if restored.forgotten:
@@ -203,7 +206,8 @@ class AsyncClient(ScopedOperations):
     async def reembed(self, progress: Callable[[int], None] | None = None) -> int:
         """Replace all vectors by this client's embedder's and return how many were made.
 
-        Resumable. ``progress`` is called with how many are left.
+        Resumable. ``progress`` is called with how many are left. Then the logs are indexed by the
+        new vectors, so that no recall waits for them.
         """
         store, embedder = self._engine.store, self._engine.embedder
         made = 0
@@ -220,6 +224,7 @@ class AsyncClient(ScopedOperations):
                 continue
             dimension = (await embedder.embed(["a"])).shape[1]
             if await store.switch_embedder(embedder.name, int(dimension)):
+                await self._engine.store_logs(await store.scopes())
                 return made
 
 

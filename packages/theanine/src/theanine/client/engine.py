@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from os import PathLike, fspath
-from sys import maxsize
 from weakref import WeakValueDictionary
 
 from theanine.cancellation import finish
@@ -29,7 +28,7 @@ from theanine.client.recalling import Recalling
 from theanine.client.redaction import redact_document, redaction
 from theanine.client.streaming import AsyncReplyStream
 from theanine.clock import find_zone
-from theanine.embeddings.open import open_embedder, open_reranker
+from theanine.embeddings.open import open_embedder, open_reranker, open_stored
 from theanine.errors import (
     DamagedData,
     NotFound,
@@ -41,21 +40,22 @@ from theanine.errors import (
 from theanine.llm.base import ChatModel, Closable
 from theanine.llm.chat import Chat
 from theanine.llm.open import open_chats
-from theanine.methods.base import Method, RecallOptions
+from theanine.llm.prompt_folder import PromptFolder
+from theanine.methods.base import Method, stored_id
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.methods.shared.config import find_temperature
+from theanine.recall.context import RecallOptions
 from theanine.remembering.expire import forget_expired
 from theanine.remembering.left_out import LeftOut, for_each_scope
 from theanine.remembering.rebuild import Rebuilder
 from theanine.remembering.remember import GoesOn, Progress, RememberReport, RememberWorker
-from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_cache import ScopeCache
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import open_store
 from theanine.store.processes import HOLDING, process_holder
 from theanine.store.values import ForgetReport, Listing
-from theanine.types import Scope
+from theanine.types import LOCAL_MODEL, Scope
 
 _log = logging.getLogger(__name__)
 
@@ -86,6 +86,9 @@ class Engine(Recalling):
             model_settings=options.model_settings,
             memory_settings=options.memory_settings,
         )
+        prompts = options.prompts
+        named = isinstance(prompts, str | PathLike)
+        self._prompts = PromptFolder.read(prompts) if named else prompts
         self.chat = self._chat(replying)
         self.memory_chat = self.chat if remembering is replying else self._chat(remembering)
         if isinstance(reranker, str):
@@ -102,7 +105,8 @@ class Engine(Recalling):
         if model is None:
             return None
         redact = partial(redact_document, redact=self.redact) if self.redact else None
-        return Chat(model, self.store, self.clock, self.options.limits, redact=redact)
+        limits, prompts = self.options.limits, self._prompts
+        return Chat(model, self.store, self.clock, limits, redact=redact, prompts=prompts)
 
     def _use(self, method: Method) -> None:
         self.method = method
@@ -110,10 +114,10 @@ class Engine(Recalling):
         temperature = find_temperature(method, options.model_settings, options.memory_settings)
         for chat in filter(None, (self.chat, self.memory_chat)):
             chat.temperature = temperature
-        ranking = self.options.ranking
-        if self._recalls_from_log:  # memories are not searched: no approximate index of them
-            ranking = replace(ranking or RankingConfig(), exact_upto=maxsize)
-        self.indexes = ScopeCache(self.store, method.name, self.embedder.name, ranking)
+            chat.asker = method.name
+        self.indexes = ScopeCache(
+            self.store, stored_id(method), self.embedder.name, options.ranking
+        )
         self.worker = RememberWorker(
             self.store,
             method,
@@ -125,15 +129,30 @@ class Engine(Recalling):
         )
 
     async def open(self) -> None:
-        """Open the store and, if no method was named, use the store's default."""
+        """Open the store, and use its method and its embedder where none was named."""
         try:
             await self.store.open()
+            method = self.method
             if self.options.method is None:
                 name = await self.store.default_method() or DEFAULT
-                self._use(open_method(name, self.options.config))
+                method = open_method(name, self.options.config)
+            await self._use_stored_embedder()
+            self._use(method)
         except BaseException:
             await finish(self.store.close())
             raise
+
+    async def _use_stored_embedder(self) -> None:
+        if self.options.embedder == LOCAL_MODEL:
+            stored, _ = await self.store.active_embedder() or ("", 0)
+            self.embedder = open_stored(stored) or self.embedder
+
+    async def restored(self) -> None:
+        """Use the embedder that came with a restored export, where none was named."""
+        before = self.embedder.name
+        await self._use_stored_embedder()
+        if self.embedder.name != before:
+            self._use(self.method)
 
     def hold_sessions(self) -> None:
         """Keep this process listed as alive, so that no other process ends its open sessions."""
@@ -232,7 +251,7 @@ class Engine(Recalling):
         left_out: list[LeftOut] = []
         for owner in dict.fromkeys(report.scope for report in reports if not report.damaged):
             try:
-                await self.store.carry_marks(self.method.name, owner)
+                await self.store.carry_marks(self.stored_method, owner)
             except DamagedData as error:
                 left_out.append(LeftOut(owner, str(error)))
         if self._recalls_from_log:
@@ -241,11 +260,16 @@ class Engine(Recalling):
                 added[report.scope] += report.memories
             for owner, memories in added.items():
                 if 2 * memories >= MIN_LAG:  # with their turns, as after an import
-                    try:
-                        await self.indexes.store_log(owner, self.embedder)
-                    except TheanineError as error:  # the sessions are remembered all the same
-                        _log.warning("the log index of %s could not be made: %s", owner, error)
+                    await self.store_logs([owner])
         return left_out
+
+    async def store_logs(self, scopes: Iterable[Scope]) -> None:
+        """Index the logs of scopes and store the indexes; what fails, the next recall does."""
+        for scope in scopes if self._recalls_from_log else ():
+            try:
+                await self.indexes.store_log(scope, self.embedder)
+            except TheanineError as error:
+                _log.warning("the log index of %s could not be made: %s", scope, error)
 
     async def remember_ended(
         self, scope: Scope, when: bool | RememberWhen | None
@@ -285,7 +309,7 @@ class Engine(Recalling):
         if self._recalls_from_log:
             await self._load(scope, memories=self.chat is not None)
         else:
-            await self.indexes.settled(scope)
+            (await self.indexes.get(scope)).index_texts()
 
     def rebuilder(self, *, again: bool, fresh: bool) -> Rebuilder:
         """Return the rebuilder for this method; see :class:`Rebuilder`."""
@@ -309,10 +333,10 @@ class Engine(Recalling):
         """
 
         async def end(each: Scope | None) -> None:
-            await self.store.end_idle_sessions(each, at or self.clock(), self.method.name)
+            await self.store.end_idle_sessions(each, at or self.clock(), self.stored_method)
             for owner, session in await self.store.orphaned_sessions(each, remote=elsewhere):
                 with suppress(NotFound):  # another process ended it at the same time
-                    await self.store.end_session(owner, session.id, None, self.method.name)
+                    await self.store.end_session(owner, session.id, None, self.stored_method)
 
         return await for_each_scope(self.store, scope, end)
 

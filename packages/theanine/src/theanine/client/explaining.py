@@ -36,7 +36,7 @@ not fit), or ``over_limit`` (its part is not among the best ``limit``).
 
 _LEFT_OUT_AT: Mapping[str, Outcome] = {
     "echoes": "echo",
-    "corrections": "corrected",
+    "states": "corrected",
     "relevance": "irrelevant",
     "pinned": "pinned",
 }
@@ -83,8 +83,13 @@ class Explanation:
         stages: the names of the scores, in the order in which they were given. Recall from the log
             has ``meaning`` (cosine), ``words`` (BM25) and ``evidence`` (their sum, with time and
             speakers), ``ranking`` (a model of relevance), ``reranking`` (if there is a reranker),
-            ``echoes``, ``changes`` and ``corrections`` (adjustments); other methods have
-            ``retrieval`` and ``reranking``, or none if they search nothing.
+            ``identifiers`` and ``time`` (where the question names some), ``speech`` (if it asks
+            for the assistant's words or the user's questions), ``order`` (if it asks for the latest
+            or the earliest), ``echoes`` (the user's words before repetitions), ``antecedents``
+            (what a pronoun stands for) and ``states`` (the order in which matters with several
+            states come); for a question about
+            a time alone only ``time``. Other methods have ``retrieval`` and ``reranking``, or none
+            if they search nothing.
         candidates: the best first.
         budget: maximum tokens of the recollection; None without a limit.
         tokens: tokens of the recollection.

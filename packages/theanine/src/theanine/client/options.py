@@ -20,8 +20,10 @@ from theanine.errors import SettingsError
 from theanine.filters import Filter, Where
 from theanine.llm.base import ChatModel
 from theanine.llm.limits import Limits
+from theanine.llm.prompt_folder import PromptFolder
 from theanine.llm.settings import ModelSettings
-from theanine.methods.base import Method, RecallOptions
+from theanine.methods.base import Method
+from theanine.recall.context import RecallOptions
 from theanine.remembering.remember import RememberReport
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
@@ -58,6 +60,8 @@ class OpenOptions:
         memory_settings: how it writes; None is ``model_settings``, without their ``max_tokens``, if
             it is the same model at the same server, or else the defaults.
         limits: retries, time-outs and budgets of the model.
+        prompts: a folder of prompts in place of the method's own, such as a paper's: files named
+            by step and version, ``refine.v2.md``, or by step, method and version.
         config: the method's settings: its config object, such as ``TheanineConfig``, or a mapping.
         ranking: weights of the kinds of evidence in ``hybrid`` retrieval.
         reranked: how many of the best memories the reranker reads.
@@ -89,6 +93,7 @@ class OpenOptions:
     memory_base_url: str | None = None
     memory_settings: ModelSettings | Mapping[str, Any] | None = None
     limits: Limits | None = None
+    prompts: str | PathLike[str] | PromptFolder | None = None
     config: object = None
     ranking: RankingConfig | None = None
     reranked: int = DEFAULT_RERANK_DEPTH

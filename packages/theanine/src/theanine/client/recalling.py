@@ -16,12 +16,13 @@ from theanine.client.explaining import Explanation, explain
 from theanine.client.merging import merge_recollections, without_numbers
 from theanine.client.options import OpenOptions
 from theanine.embeddings.base import Embedder
-from theanine.embeddings.open import open_embedder
+from theanine.embeddings.static import bundled_embedder
 from theanine.errors import SettingsError, Stale
 from theanine.llm.chat import Chat
-from theanine.methods.base import Context, Method, RecallOptions, Reply, ReplyOptions
+from theanine.methods.base import Context, Method, Reply, ReplyOptions, stored_id
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.methods.shared.pinned import reserve_pinned
+from theanine.recall.context import RecallOptions
 from theanine.retrieval.bounds import bound_index
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_cache import ScopeCache
@@ -98,7 +99,7 @@ class Recalling:
                 found = await recall()
             else:
                 attempts = [Attempt(recall=recall)]
-                if self.chat or self.reranking:
+                if (self.chat and not self._recalls_from_log) or self.reranking:
                     lacks = "there was no time for a model"
                     attempts.append(Attempt(recall=partial(recall, plain=True), lacks=lacks))
                 newest = partial(self._recall_newest, dialogue, scope, options)
@@ -113,14 +114,14 @@ class Recalling:
     ) -> Recollection:
         """Recall from the newest turns, which takes no model and no index that must be loaded."""
         state = await self.store.scope_version(scope)
-        index = await ScopeIndex.newest(self.store, scope, self.method.name, state, NEWEST)
+        index = await ScopeIndex.newest(self.store, scope, self.stored_method, state, NEWEST)
         options = replace(options, hidden=state.hidden)
         if options.bounds:
             index = await bound_index(index, options.bounds)
         context = Context(
             scope=scope,
             chat=None,
-            embedder=open_embedder(),
+            embedder=bundled_embedder(),
             index=index,
             rng=Random(self.options.seed),
             options=options,
@@ -130,7 +131,7 @@ class Recalling:
     async def _load(self, scope: Scope, *, memories: bool) -> ScopeIndex:
         index = await self.indexes.get(scope, memories=memories)
         if self._recalls_from_log:
-            await index.log(self.embedder)
+            await index.log(self.embedder, wait=False)
         return index
 
     async def _recall_shared(
@@ -163,7 +164,7 @@ class Recalling:
         if method not in (None, self.method.name):
             engine = copy(self)
             engine.method = open_method(method)
-            engine.indexes = self.indexes.with_method(engine.method.name)
+            engine.indexes = self.indexes.with_method(engine.stored_method)
         trace = RecordedTrace()
         context = await engine.context(scope, options, recalling=True)
         context = replace(
@@ -244,6 +245,11 @@ class Recalling:
             if (await self.store.scope_version(other)).epoch != epoch:
                 raise Stale(f"something of {other} was forgotten meanwhile; reply again")
         return reply, context.index.state.epoch
+
+    @property
+    def stored_method(self) -> str:
+        """The id under which the method's memories are stored."""
+        return stored_id(self.method)
 
     @property
     def _recalls_from_log(self) -> bool:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Unpack
 
+from anyio import to_thread
+
 from theanine.client.arguments import check_arguments
 from theanine.client.engine import Engine
 from theanine.client.options import ListArguments
 from theanine.errors import BadInput, NotFound, SettingsError
-from theanine.methods.theanine.method import longest_timelines
+from theanine.linking.topics import find_timelines
 from theanine.store.values import ForgetReport, Hidden, UserSettings
 from theanine.telemetry import memory_operation
 from theanine.text.attribution import without_attribution
@@ -62,7 +64,7 @@ class RecordOperations:
         """
         listing = await self._engine.listing(self.scope, options)
         found = await self._engine.store.list_sessions(
-            self.scope, listing, self._engine.method.name, thread=thread
+            self.scope, listing, self._engine.stored_method, thread=thread
         )
         if listing.limit is None and listing.after is None and not listing.newest_first:
             found.sort(key=lambda session: session.order)
@@ -102,7 +104,7 @@ class RecordOperations:
     ) -> list[Memory]:
         """Return memories: all, or only those that are ``pinned``, or not."""
         listing = await self._engine.listing(self.scope, options)
-        method = self._engine.method.name
+        method = self._engine.stored_method
         if pinned is None and not options:
             found = await self._engine.store.memories(self.scope, method=method)
             return _shown(found, await self._hidden())
@@ -110,7 +112,7 @@ class RecordOperations:
 
     async def marks(self) -> list[Mark]:
         """Return the marks of memories that are not in effect, in the order of their ids."""
-        marks = await self._engine.store.marks(self.scope, method=self._engine.method.name)
+        marks = await self._engine.store.marks(self.scope, method=self._engine.stored_method)
         marks = [mark for mark in marks if mark.kind not in LIVE_KINDS]
         if marks and await self._hidden():
             shown = {None, *(memory.id for memory in await self.memories())}
@@ -119,24 +121,24 @@ class RecordOperations:
 
     async def links(self) -> list[Link]:
         """Return the links between memories."""
-        links = await self._engine.store.links(self.scope, method=self._engine.method.name)
+        links = await self._engine.store.links(self.scope, method=self._engine.stored_method)
         if links and await self._hidden():
             shown = {memory.id for memory in await self.memories()}
             return [link for link in links if link.older in shown and link.newer in shown]
         return links
 
     async def timelines(self, memory: int | None = None) -> list[Timeline]:
-        """Return timelines that together show every memory that has a link.
+        """Return what is remembered of each matter, oldest first, as a timeline with a title.
 
-        First the longest timeline to each memory that has no newer link, then the longest of each
-        linked memory that none of these shows.
-        With ``memory``, only timelines of the memories linked with that one, directly or not.
-        Raises NotFound for an unknown memory.
+        The timeline with the newest memory comes first. A memory is in at most one; what nothing
+        else belongs to, and what only repeats another memory, is in none. With ``memory``, only the
+        timeline of that one, which may be alone in it. Raises NotFound for an unknown memory.
         """
-        context = await self._engine.context(self.scope)
-        if memory is not None and memory not in context.index:
+        index = (await self._engine.context(self.scope)).index
+        if memory is not None and memory not in index:
             raise self._unknown(memory)
-        return longest_timelines(context, memory)
+        links = [*index.graph.links.values()]
+        return await to_thread.run_sync(find_timelines, [*index.memories], links, memory)
 
     # one memory
 

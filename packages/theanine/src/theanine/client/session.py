@@ -216,7 +216,7 @@ class AsyncLiveSession:
             return AddReport(session=None, turns=())
         with memory_operation("create_memory", self._scope.agent, self._scope.tenant) as span:
             result = await self._engine.store.continue_thread(
-                self._scope, None, utterances, method=self._engine.method.name, end=True
+                self._scope, None, utterances, method=self._engine.stored_method, end=True
             )
             span.attributes[RECORDS] = len(result.turns)
         await self._engine.remember_ended(self._scope, None)
@@ -305,7 +305,7 @@ class AsyncLiveSession:
             self._scope,
             self.key,
             utterances,
-            method=self._engine.method.name,
+            method=self._engine.stored_method,
             pause=self._engine.options.pause,
             resent=resent,
             arriving=arriving,
@@ -349,7 +349,7 @@ class AsyncLiveSession:
                 self._scope,
                 None,
                 new,
-                method=self._engine.method.name,
+                method=self._engine.stored_method,
                 epoch=epoch,
                 holder=process_holder(),
             )
@@ -519,7 +519,7 @@ class AsyncLiveSession:
                 session = await store.open_session(self._scope, self.key)
             if session is not None:
                 with suppress(NotFound):  # another process has ended it
-                    await store.end_session(self._scope, session, at, self._engine.method.name)
+                    await store.end_session(self._scope, session, at, self._engine.stored_method)
             self.id, self._recalled = None, ()
             if self.key is None:
                 self._dialogue = self._new_dialogue()

@@ -17,6 +17,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from theanine.client.client import AsyncClient
 from theanine.client.old_calls import accept_old_calls
 from theanine.client.options import OpenOptions, takes_options
+from theanine.client.other_names import name_ours
 from theanine.client.reply_options import ReplyArguments
 from theanine.client.session import WINDOW, AsyncLiveSession
 from theanine.client.streaming import AsyncReplyStream
@@ -260,6 +261,7 @@ class Worker(_Handle):
     )
 
 
+@name_ours(of_client=False)
 class UserMemory(_Handle, _Operations):
     """What is stored for one user (of one agent and tenant), and all that can be done with it.
 
@@ -313,6 +315,7 @@ class UserMemory(_Handle, _Operations):
     forget_all = _run(AsyncUserMemory.forget_all)
 
 
+@name_ours(of_client=True)
 @accept_old_calls
 class Client(_Operations):
     """A client of one store, with one memory method. Made by :func:`theanine.open`."""

@@ -21,6 +21,7 @@ from theanine.embeddings.base import Embedder, Reranker
 from theanine.filters import Where
 from theanine.llm.base import ChatModel
 from theanine.llm.limits import Limits
+from theanine.llm.prompt_folder import PromptFolder
 from theanine.llm.settings import ModelSettings
 from theanine.methods.base import Method, Reply, ReplyPrompt
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
@@ -476,10 +477,6 @@ class UserMemory(_Handle, _Operations):
     ) -> Recollection:
         """Return what matters for a question or a dialogue; empty if nothing is relevant.
 
-        With a model, the method ``theanine`` asks it for an account of each timeline, once or
-        twice within ``Limits.recall_patience``; where none comes, the timeline is returned as it
-        was said, and ``Recollection.notes`` says so. ``config={"refine": False}`` asks for none.
-
         Args:
             dialogue: a question by the user, or utterances or messages as :meth:`add` takes them,
                 the latest last.
@@ -625,12 +622,11 @@ class UserMemory(_Handle, _Operations):
         """Return the links between memories."""
 
     def timelines(self, memory: int | None = None) -> list[Timeline]:
-        """Return timelines that together show every memory that has a link.
+        """Return what is remembered of each matter, oldest first, as a timeline with a title.
 
-        First the longest timeline to each memory that has no newer link, then the longest of each
-        linked memory that none of these shows.
-        With ``memory``, only timelines of the memories linked with that one, directly or not.
-        Raises NotFound for an unknown memory."""
+        The timeline with the newest memory comes first. A memory is in at most one; what nothing
+        else belongs to, and what only repeats another memory, is in none. With ``memory``, only the
+        timeline of that one, which may be alone in it. Raises NotFound for an unknown memory."""
 
     def cancel_remembering(self, session: int) -> bool:
         """Never remember a session that has ended; False if it was cancelled before.
@@ -640,9 +636,7 @@ class UserMemory(_Handle, _Operations):
         NotFound, and BadInput for a session that is open or remembered."""
 
     def warm_up(self) -> None:
-        """Load what a recall needs and, for a large scope, build or load its approximate index.
-
-        Without it, the first recall loads, and recalls are exact until the index is ready."""
+        """Load what a recall needs; without it, the first recall does."""
 
     def get(self, memory: int) -> Memory:
         """Return the memory with this id. Raises NotFound."""
@@ -818,7 +812,8 @@ class Client(_Operations):
     def reembed(self, progress: Callable[[int], None] | None = None) -> int:
         """Replace all vectors by this client's embedder's and return how many were made.
 
-        Resumable. ``progress`` is called with how many are left."""
+        Resumable. ``progress`` is called with how many are left. Then the logs are indexed by the
+        new vectors, so that no recall waits for them."""
 
     def close(self) -> None:
         """Close the store and the event loop. A second call does nothing."""
@@ -839,6 +834,7 @@ def open(
     memory_base_url: str | None = ...,
     memory_settings: ModelSettings | Mapping[str, Any] | None = ...,
     limits: Limits | None = ...,
+    prompts: str | PathLike[str] | PromptFolder | None = ...,
     config: object = ...,
     ranking: RankingConfig | None = ...,
     reranked: int = ...,
@@ -869,6 +865,8 @@ def open(
         memory_settings: how it writes; None is ``model_settings``, without their ``max_tokens``, if
             it is the same model at the same server, or else the defaults.
         limits: retries, time-outs and budgets of the model.
+        prompts: a folder of prompts in place of the method's own, such as a paper's: files named
+            by step and version, ``refine.v2.md``, or by step, method and version.
         config: the method's settings: its config object, such as ``TheanineConfig``, or a mapping.
         ranking: weights of the kinds of evidence in ``hybrid`` retrieval.
         reranked: how many of the best memories the reranker reads.

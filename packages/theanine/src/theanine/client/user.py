@@ -12,6 +12,7 @@ from theanine.client.background import Remembering
 from theanine.client.engine import Engine
 from theanine.client.explaining import Explanation
 from theanine.client.options import RecallArguments
+from theanine.client.other_names import name_ours
 from theanine.client.records import RecordOperations
 from theanine.client.redaction import redact_transcript, redact_utterances
 from theanine.client.reply_options import ReplyArguments, reply_options
@@ -140,7 +141,7 @@ class ScopedOperations:
 
         With ``cancelled``, also those that nobody is to remember.
         """
-        store, method = self._engine.store, self._engine.method.name
+        store, method = self._engine.store, self._engine.stored_method
         return await store.pending(method, self._scope, cancelled=cancelled)
 
     async def retry_remembering(self, session: int | None = None) -> int:
@@ -150,7 +151,7 @@ class ScopedOperations:
         process that is remembering it, or all. Returns how many wait now. Raises NotFound, and
         BadInput for a session that is open or remembered, or that is named without its user.
         """
-        store, method = self._engine.store, self._engine.method.name
+        store, method = self._engine.store, self._engine.stored_method
         if session is not None:
             if self._scope is None:
                 raise BadInput("sessions are numbered by user: name the user, too")
@@ -172,6 +173,7 @@ class ScopedOperations:
         return self._engine.store.export(self._scope)
 
 
+@name_ours(of_client=False)
 @check_arguments
 class AsyncUserMemory(ScopedOperations, RecordOperations):
     """What is stored for one user (of one agent and tenant), and all that can be done with it.
@@ -269,10 +271,6 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         self, dialogue: str | Sequence[Utterance | Message], **options: Unpack[RecallArguments]
     ) -> Recollection:
         """Return what matters for a question or a dialogue; empty if nothing is relevant.
-
-        With a model, the method ``theanine`` asks it for an account of each timeline, once or
-        twice within ``Limits.recall_patience``; where none comes, the timeline is returned as it
-        was said, and ``Recollection.notes`` says so. ``config={"refine": False}`` asks for none.
 
         Args:
             dialogue: a question by the user, or utterances or messages as :meth:`add` takes them,
@@ -375,7 +373,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
 
         Sessions and turns whose keys are in the log are left alone.
         """
-        store, method, logged = self._engine.store, self._engine.method.name, list[Logged]()
+        store, method, logged = self._engine.store, self._engine.stored_method, list[Logged]()
         for batch in _batches(history.transcripts):
             batch = [redact_transcript(each, self._engine.redact) for each in batch]
             logged += await store.log_transcripts(self.scope, batch, method)
@@ -415,14 +413,11 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         nothing, and stops within half a minute. :meth:`retry_remembering` undoes it. Raises
         NotFound, and BadInput for a session that is open or remembered.
         """
-        store, method = self._engine.store, self._engine.method.name
+        store, method = self._engine.store, self._engine.stored_method
         return await store.cancel_session(self.scope, method, session)
 
     async def warm_up(self) -> None:
-        """Load what a recall needs and, for a large scope, build or load its approximate index.
-
-        Without it, the first recall loads, and recalls are exact until the index is ready.
-        """
+        """Load what a recall needs; without it, the first recall does."""
         await self._engine.warm_up(self.scope)
 
 

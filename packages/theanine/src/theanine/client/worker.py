@@ -158,7 +158,7 @@ class AsyncWorker:
 
     async def _survey(self) -> None:
         """Mark sessions that were ended for other methods only as pending for this one, too."""
-        store, method, after = self._engine.store, self._engine.method.name, -1
+        store, method, after = self._engine.store, self._engine.stored_method, -1
         if not await store.claim_task(f"survey:{method}", _SURVEY):
             return
         while after and not self._stopping.is_set():
@@ -196,7 +196,7 @@ class AsyncWorker:
 
     async def _send_due(self, visitors: ObjectSendStream[Scope]) -> None:
         """Hand each user with due sessions to the next free task."""
-        store, method, after = self._engine.store, self._engine.method.name, -1
+        store, method, after = self._engine.store, self._engine.stored_method, -1
         limit = max(_PAGE, 2 * self._concurrency)
         while after:
             scopes, after = await store.due_scopes(method, after=max(after, 0), limit=limit)

@@ -29,7 +29,7 @@ from theanine.llm.limits import Limits
 from theanine.llm.parsing import CUT_OFF, FINISH_ERRORS, TOO_LONG
 from theanine.llm.prompt import PromptTemplate
 from theanine.llm.retry import call_with_retries
-from theanine.llm.schema import schema_of, schema_prompt
+from theanine.llm.schema import schema_prompt
 from theanine.store.values import JournalEntry
 from theanine.telemetry import INPUT_TOKENS, OUTPUT_TOKENS, Span, model_call
 from theanine.tokenizer import count_tokens, sanitize
@@ -121,7 +121,7 @@ class JournalledCalls:
     ) -> ModelRequest:
         if options.temperature is None:
             options = replace(options, temperature=self._chat.temperature)
-        schema = schema_of(step.result)
+        schema = step.schema
         content: dict[str, Any] = {
             "messages": [message.as_json() for message in messages],
             "schema": schema,

@@ -26,8 +26,9 @@ from theanine.llm.bounds import ReplyBounds
 from theanine.llm.budgets import CostLimits
 from theanine.llm.conversation import Conversation
 from theanine.llm.limits import Limits
-from theanine.llm.parsing import CUT_OFF, InvalidReply, parse_reply
+from theanine.llm.parsing import CUT_OFF, InvalidReply
 from theanine.llm.prompt import PromptTemplate
+from theanine.llm.prompt_folder import NO_PROMPTS, PromptFolder
 from theanine.store.base import Store
 from theanine.tokenizer import sanitize
 from theanine.types import Scope, Usage
@@ -44,6 +45,8 @@ class Chat:
 
     Attributes:
         temperature: temperature of requests that name none; None leaves it to the model.
+        prompts: prompts in place of the steps' own.
+        asker: the memory method that asks, for which ``prompts`` may have its own.
         redact: replaces what may not be stored in what is journalled, which may be JSON.
         fresh_keys: of a chat that asks again, the calls that it has asked so far; None for one that
             replays the journal.
@@ -57,8 +60,11 @@ class Chat:
         limits: Limits | None = None,
         rng: Random | None = None,
         redact: Callable[[str], str] | None = None,
+        prompts: PromptFolder | None = None,
     ) -> None:
         self.temperature: float | None = None
+        self.prompts = prompts or NO_PROMPTS
+        self.asker = ""
         self.model = model
         self.store = store
         self.clock = clock
@@ -91,9 +97,17 @@ class Chat:
 class ScopedChat(Conversation):
     """Calls the model on behalf of one scope."""
 
+    def replaced(self, step: PromptTemplate[T], asker: str = "") -> PromptTemplate[T]:
+        """Return the step with the prompt by which it is asked, one of ``Chat.prompts`` or its own.
+
+        ``asker`` is as in :meth:`ask`.
+        """
+        return self._chat.prompts.replace(step, asker or self._chat.asker)
+
     async def ask(
         self,
         step: PromptTemplate[T],
+        asker: str = "",
         /,
         *,
         source_sessions: Iterable[int] = (),
@@ -112,6 +126,8 @@ class ScopedChat(Conversation):
         bundled tokenizer.
 
         Args:
+            step: its prompt may be replaced by one of ``Chat.prompts``.
+            asker: the metric that asks, for a prompt of its own; else it is ``Chat.asker``.
             source_sessions: numbers of the sessions whose text is in ``values``; erasing one of
                 them erases the text of this call from the journal.
             check: returns an error message for a result that fits its type but is wrong, or None.
@@ -125,6 +141,7 @@ class ScopedChat(Conversation):
             ModelUnavailable, ModelRejected: no reply; the failed calls are in the journal.
             BudgetExceeded: the call would exceed a budget.
         """
+        step = self.replaced(step, asker)
         messages = [Message("user", sanitize(step.render(**values)))]
         sessions = (
             {*source_sessions} if self._session is None else {*source_sessions, self._session}
@@ -151,8 +168,7 @@ class ScopedChat(Conversation):
                     raise InvalidReply(entry.error)
                 if cut_off and is_text and self._session is not None:
                     raise InvalidReply(CUT_OFF)
-                prompt = messages[0].text
-                result = parse_reply(reply, step.result, prompt=prompt, cut_off=cut_off)
+                result = step.parse(reply, values, cut_off=cut_off)
                 if check is not None and (fault := check(result)):
                     raise InvalidReply(fault)
             except InvalidReply as invalid:

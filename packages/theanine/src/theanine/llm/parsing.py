@@ -61,9 +61,14 @@ def parse_reply(raw: str, result: type[T], *, prompt: str = "", cut_off: bool = 
     if result is str:
         text = _clean_text(raw, prompt)
         return cast(T, _whole_sentences(text) if cut_off else text)
+    return validate_reply(sanitize_json(find_object(raw)), result)
+
+
+def validate_reply(fields: object, result: type[T]) -> T:
+    """Return the fields of a reply as ``result``, a pydantic model. Raises InvalidReply."""
     model = cast(type[BaseModel], result)
     try:
-        return cast(T, model.model_validate(sanitize_json(find_object(raw))))
+        return cast(T, model.model_validate(fields))
     except ValidationError as error:
         raise InvalidReply(f"it does not fit the schema: {_describe(error)}") from error
 

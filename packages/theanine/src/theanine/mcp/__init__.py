@@ -3,7 +3,7 @@
 ::
 
     client ─► MCPServer ─► tools      search → timeline → fetch: index, how it came about, the words
-                        │             remember, correct, forget
+                        │             remember, correct, pin, forget
                         ├► resources  theanine://memory/ID, what ``fetch`` returns
                         └► page       ui://theanine/timeline.html, beside the text of ``timeline``
 

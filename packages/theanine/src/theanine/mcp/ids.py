@@ -29,14 +29,6 @@ class RecordId:
             raise BadInput(f"{text[:80]!r} is not an id: pass one of `search`, such as m12 or t34")
         return cls("m" if match[1] == "m" else "t", int(match[2]), int(match[3] or 1))
 
-    @classmethod
-    def parse_memory(cls, text: str) -> int:
-        """Return the number of a memory. Raises BadInput for the id of a turn."""
-        parsed = cls.parse(text)
-        if parsed.kind != "m":
-            raise BadInput(f"{text} is a turn: pass the id of a memory, such as m12")
-        return parsed.number
-
     @property
     def uri(self) -> str:
         """The URI of the first page."""

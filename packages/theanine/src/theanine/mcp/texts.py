@@ -57,13 +57,12 @@ def describe_turn(turn: Turn) -> str:
 
 
 def describe_timeline(timeline: Timeline) -> str:
-    """Return the memories of a timeline, one per line, each with its relation to the one before."""
-    return "\n".join(
-        f"{link.relation or 'Similar'} → {describe_memory(memory)}"
-        if link
-        else describe_memory(memory)
-        for memory, link in zip(timeline.memories, (None, *timeline.links), strict=True)
-    )
+    """Return the title and the memories of a timeline, one per line, with the relations in it."""
+    lines = [timeline.title] if timeline.title else []
+    for memory, link in timeline.steps:
+        relation = f"m{link.older} {link.relation} → " if link else ""
+        lines.append(f"{relation}{describe_memory(memory)}")
+    return "\n".join(lines)
 
 
 def timeline_data(timelines: Sequence[Timeline]) -> dict[str, Any]:
@@ -75,13 +74,14 @@ def timeline_data(timelines: Sequence[Timeline]) -> dict[str, Any]:
                     "id": f"m{memory.id}",
                     "day": format_date(memory.at) if memory.dated else "",
                     "text": title(memory.text),
-                    "relation": (link.relation or "Similar") if link else "",
+                    "relation": str(link.relation) if link else "",
                     "explanation": title(link.explanation) if link else "",
                 }
-                for memory, link in zip(timeline.memories, (None, *timeline.links), strict=True)
+                for memory, link in timeline.steps
             ]
             for timeline in timelines
-        ]
+        ],
+        "titles": [title(timeline.title) for timeline in timelines],
     }
 
 

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from theanine.client import AsyncUserMemory
 from theanine.client.options import RecallArguments
-from theanine.errors import NotFound
+from theanine.errors import BadInput, NotFound
 from theanine.mcp.ids import RecordId
 from theanine.mcp.texts import (
     describe_memory,
@@ -45,7 +45,7 @@ MAX_TIMELINES = 20
 
 AnyContext = Context[Any, Any]
 Day = Annotated[str, Field(description="Such as 2024-05-01 or last week")]
-Id = Annotated[str, Field(description="Such as m12")]
+Id = Annotated[str, Field(description="Any that a tool returned, such as m12")]
 
 
 Access = Literal["read", "write", "erase"]
@@ -86,10 +86,8 @@ class MemoryTools:
     async def timeline(self, context: AnyContext, id: Id = "") -> CallToolResult:
         """Show what a memory developed from and into; without an id, the latest developments."""
         memory = self._find(context, "read")
-        timelines = await memory.timelines(RecordId.parse_memory(id) if id else None)
-        timelines.sort(key=lambda each: each.memories[-1].order, reverse=True)
-        if not id:
-            timelines = [each for each in timelines if each.links][:MAX_TIMELINES]
+        timelines = await memory.timelines(await _memory_of(memory, id) if id else None)
+        timelines = timelines[:MAX_TIMELINES]
         page, has_more = read_page([*map(describe_timeline, timelines)], 1, TIMELINE_BUDGET)
         note = "There is more: pass the id of a memory." if has_more else ""
         content = fenced(page, note) or "Nothing has developed yet."
@@ -137,8 +135,16 @@ class MemoryTools:
     async def correct(self, id: Id, text: str, context: AnyContext) -> CallToolResult:
         """Replace what a memory says; the old version is kept, marked."""
         memory = self._find(context, "write")
-        corrected = await memory.correct(RecordId.parse_memory(id), text)
-        return _text(f"{id} is replaced by m{corrected.id}.")
+        number = await _memory_of(memory, id)
+        corrected = await memory.correct(number, text)
+        return _text(f"m{number} is replaced by m{corrected.id}.")
+
+    async def pin(self, id: Id, context: AnyContext, pinned: bool = True) -> CallToolResult:
+        """Recall a memory every time, or no longer, if the user asks for it."""
+        memory = self._find(context, "write")
+        number = await _memory_of(memory, id)
+        await (memory.pin if pinned else memory.unpin)(number)
+        return _text(f"m{number} is {'pinned' if pinned else 'not pinned any more'}.")
 
     async def forget(self, id: Id, context: AnyContext) -> CallToolResult:
         """Erase a memory or turn for good, only if the user asks for it."""
@@ -169,6 +175,43 @@ class MemoryTools:
         if number not in turns:
             raise NotFound(f"{memory.scope.user} has no turn t{number}")
         return [turn for turn in turns.values() if turn.session == turns[number].session]
+
+
+async def _memory_of(memory: AsyncUserMemory, id: str) -> int:
+    """Return the number of the memory that an id means: of a turn, the one that was made from it.
+
+    Raises NotFound, and BadInput for a turn of several memories or none.
+    """
+    record = RecordId.parse(id)
+    if record.kind == "m":
+        return record.number
+    if not await memory.turns(ids=[record.number]):
+        raise NotFound(f"{memory.scope.user} has no turn t{record.number}")
+    made = await _made_from(memory, record.number)
+    if not made:  # nor when it was found, maybe
+        await memory.remember()
+        made = await _made_from(memory, record.number)
+    if len(made) == 1:
+        return made[0]
+    if made:
+        ids = ", ".join(f"m{number}" for number in made)
+        raise BadInput(f"{id} has several memories: pass one of {ids}")
+    raise BadInput(
+        f"{id} is of a conversation that goes on, and has no memory yet: store what is right with "
+        "`remember`, or erase it with `forget`"
+    )
+
+
+async def _made_from(memory: AsyncUserMemory, turn: int) -> list[int]:
+    """Return the memories in effect that a turn supports: by itself, or else with others."""
+    replaced = {mark.memory for mark in await memory.marks()}
+    made = [
+        each
+        for each in await memory.memories()
+        if turn in each.source_turns and each.id not in replaced
+    ]
+    alone = [each for each in made if len(each.source_turns) == 1]
+    return [each.id for each in alone or made]
 
 
 async def _mark_of(memory: AsyncUserMemory, number: int) -> Mark | None:

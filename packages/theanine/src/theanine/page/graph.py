@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from theanine.page.topics import Topic, find_topics
+from theanine.linking.topics import Topic, find_topics
 from theanine.text.attribution import without_attribution
 from theanine.types import Link, Mark, MarkKind, Memory, Relation, Session
 
@@ -87,6 +87,7 @@ def build_graph(
     sessions: Mapping[int, Session],
     pinned: Collection[int] = (),
     methods: Mapping[str, int] | None = None,
+    topics: Sequence[Topic] | None = None,
 ) -> MemoryGraph:
     """Return the graph of memories.
 
@@ -97,6 +98,7 @@ def build_graph(
         sessions: the sessions of the marks, by id.
         pinned: ids of the memories that are pinned.
         methods: the methods that have remembered something, and how many memories.
+        topics: the topics of the memories, if they are known; all memories must be in one.
     """
     ids = {memory.id for memory in memories}
     links = [link for link in links if link.older in ids and link.newer in ids]
@@ -129,7 +131,7 @@ def build_graph(
             for mark in marks
             if mark.memory in ids
         ),
-        topics=tuple(find_topics(memories, links)),
+        topics=tuple(find_topics(memories, links) if topics is None else topics),
         methods=methods or {},
     )
 

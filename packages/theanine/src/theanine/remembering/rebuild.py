@@ -17,7 +17,7 @@ from typing import Any, cast
 from theanine.errors import DamagedData, SettingsError
 from theanine.llm.base import PricedModel
 from theanine.llm.chat import Chat
-from theanine.methods.base import Estimate, Method, remembered_turns
+from theanine.methods.base import Estimate, Method, remembered_turns, stored_id
 from theanine.remembering.left_out import LeftOut, for_each_scope
 from theanine.remembering.remember import Progress, RememberReport, RememberWorker
 from theanine.retrieval.scope_cache import ScopeCache
@@ -107,21 +107,22 @@ class Rebuilder:
         self._store, self._again, self._fresh = store, again or fresh, fresh
         self._chat = chat.asking_again() if chat and fresh else chat
         self._left_out: list[LeftOut] = []
-        self._name, self._method, self._worker = method.name, method, worker
+        self._id, self._name = method.name, stored_id(method)
+        self._method, self._worker = method, worker
         if self._again:
             self._method = cast("Method", _Stage(method, _stage_name(method, chat, fresh)))
-            stage_indexes = indexes.with_method(self._method.name)
+            stage_indexes = indexes.with_method(stored_id(self._method))
             self._worker = worker.with_method(self._method, stage_indexes, self._chat)
 
     async def estimate(self, scope: Scope | None, *, instead: bool) -> RebuildEstimate:
         """Estimate the cost of :meth:`rebuild`."""
-        pending = await self._store.pending(self._method.name, scope)
+        pending = await self._store.pending(stored_id(self._method), scope)
         total, turn_count = Estimate(), 0
         left_out: dict[Scope, LeftOut] = {}
         for session in pending:
             try:
                 turns, _ = await self._store.pending_input(
-                    session.scope, session.session, self._method.name
+                    session.scope, session.session, stored_id(self._method)
                 )
             except DamagedData as error:
                 left_out[session.scope] = LeftOut(session.scope, str(error))
@@ -130,7 +131,7 @@ class Rebuilder:
             if self._chat:
                 total += self._method.estimate(remembered_turns(self._method, turns))
         return RebuildEstimate(
-            method=self._name,
+            method=self._id,
             model=self._chat.model.name if self._chat else LOCAL_MODEL,
             sessions=len(pending),
             turns=turn_count,
@@ -154,14 +155,14 @@ class Rebuilder:
         replaced = await self._replaced(scope, instead)
         if self._again:  # stages of other settings would never be finished
             stages = [name for name in await self._store.methods(scope) if self._is_stage(name)]
-            stale = [name for name in stages if name != self._method.name]
+            stale = [name for name in stages if name != stored_id(self._method)]
             await self._store.delete_method_data(stale, scope)
         reports: list[RememberReport] = []
         while True:  # sessions may end in the meantime
             attempted = await self._worker.remember(scope, progress)
             reports += attempted
             damaged = {report.scope for report in reports if report.damaged} - {scope}
-            waiting = await self._store.pending(self._method.name, scope)
+            waiting = await self._store.pending(stored_id(self._method), scope)
             if any(session.scope not in damaged for session in waiting):
                 if not attempted or any(report.failure for report in attempted):
                     return RebuildReport(reports=reports, waiting=waiting, left_out=self._left_out)
@@ -198,7 +199,7 @@ class Rebuilder:
         return all(done)
 
     async def _promote(self, scope: Scope | None) -> bool:
-        return await self._store.promote(self._method.name, self._name, scope) is not None
+        return await self._store.promote(stored_id(self._method), self._name, scope) is not None
 
     async def _carry_marks(self, scope: Scope | None) -> bool:
         await self._store.carry_marks(self._name, scope)
@@ -248,14 +249,14 @@ _SEPARATOR = "~"
 def _stage_name(method: Method, chat: Chat | None, fresh: bool) -> str:
     named = (getattr(method, "config", None), chat.model.name if chat else LOCAL_MODEL)
     settings = repr((*named, "fresh") if fresh else named)
-    return f"{method.name}{_SEPARATOR}{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
+    return f"{stored_id(method)}{_SEPARATOR}{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
 
 
 class _Stage:
     """A method under another name."""
 
     def __init__(self, method: Method, name: str) -> None:
-        self._method, self.name = method, name
+        self._method, self.name, self.memories_of = method, name, name
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._method, name)

@@ -33,7 +33,7 @@ from theanine.errors import (
     TheanineError,
 )
 from theanine.llm.chat import Chat, ScopedChat
-from theanine.methods.base import Context, Method, remembered_turns
+from theanine.methods.base import Context, Method, remembered_turns, stored_id
 from theanine.retrieval.scope_cache import ScopeCache
 from theanine.store.base import Store
 from theanine.store.processes import lease_holder
@@ -157,7 +157,7 @@ class RememberWorker:
             if progress:
                 progress(each)
 
-        pending = await self._store.pending(self._method.name, scope)
+        pending = await self._store.pending(stored_id(self._method), scope)
         for owner in dict.fromkeys(session.scope for session in pending):
             try:
                 async with self._lock(owner):
@@ -178,7 +178,7 @@ class RememberWorker:
                 if lease is None:
                     return
                 # Read under the lease: another process may have remembered some of them.
-                pending = await self._store.pending(self._method.name, scope)
+                pending = await self._store.pending(stored_id(self._method), scope)
                 sessions: dict[int, Session] = {}
                 for position, waiting in enumerate(pending):
                     if position % SESSIONS_READ_AT_ONCE == 0:
@@ -207,7 +207,7 @@ class RememberWorker:
             if lease is None:
                 return reports
             pending = await self._store.pending(
-                self._method.name, scope, set_aside=False, limit=SESSIONS_READ_AT_ONCE
+                stored_id(self._method), scope, set_aside=False, limit=SESSIONS_READ_AT_ONCE
             )
             sessions = await self._read_sessions(scope, pending)
             for waiting in pending:
@@ -235,7 +235,7 @@ class RememberWorker:
         attempts = 0
         acquire = self._store.acquire_lease
         while (number := await acquire(scope, self._holder, lasting)) is None:
-            if not patient or not await self._store.pending(self._method.name, scope):
+            if not patient or not await self._store.pending(stored_id(self._method), scope):
                 yield None
                 return
             attempts += 1
@@ -268,7 +268,7 @@ class RememberWorker:
     async def _read_sessions(self, scope: Scope, pending: Sequence[Pending]) -> dict[int, Session]:
         """Return the first of the pending sessions by number."""
         numbers = [waiting.session for waiting in pending[:SESSIONS_READ_AT_ONCE]]
-        sessions = await self._store.sessions(scope, self._method.name, ids=numbers)
+        sessions = await self._store.sessions(scope, stored_id(self._method), ids=numbers)
         return {session.id: session for session in sessions}
 
     async def _attempt(
@@ -360,7 +360,7 @@ class RememberWorker:
         self, scope: Scope, session: Session, chat: ScopedChat | None, lease: _Lease
     ) -> MemoryBatch:
         """Run the method and commit; without memories if another process committed before."""
-        method = self._method.name
+        method = stored_id(self._method)
         index = await self._indexes.get(scope)
         if chat:
             chat.epoch = index.state.epoch  # before anything is read for a prompt

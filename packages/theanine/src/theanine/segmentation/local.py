@@ -12,9 +12,9 @@ development parts of TIAGE (chats from PersonaChat) and on parts of MSC chats jo
     python tools/fit_segmenter.py dialseg711_dev.json tiage_train_dev.json:2 \\
         --joined msc_dialogue/session_2/valid.jsonl --out weights.json
 
-Means of five splits, fitted on one half and measured on the other (Pk, WindowDiff, F1, score):
-DialSeg711 .143 / .173 / .803 / .823, TIAGE .343 / .363 / .533 / .590. Fitted on the joined chats
-alone, without any dialogue of either set: .220 / .254 / .684 / .723 and .376 / .390 / .406 / .512.
+Means of five splits, fitted on one half and measured on the other (Pk, WindowDiff and F1 over the
+gaps): DialSeg711 .143 / .173 / .803, TIAGE .343 / .363 / .533. Fitted on the joined chats alone,
+without any dialogue of either set: .220 / .254 / .684 and .376 / .390 / .406.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
+from theanine.embeddings.static import bundled_embedder
 from theanine.segmentation.features import boundary_features
 from theanine.segmentation.segments import Span, spans_between
 
@@ -73,7 +74,7 @@ def with_expected_length(turns: int, weights: SegmentWeights) -> SegmentWeights:
 
 def segment_locally(
     texts: Sequence[str],
-    vectors: NDArray[np.float32],
+    vectors: NDArray[np.float32] | None = None,
     starts: Sequence[bool] | None = None,
     weights: SegmentWeights | None = None,
 ) -> list[Span]:
@@ -81,11 +82,14 @@ def segment_locally(
 
     Args:
         texts: the text of each turn.
-        vectors: the vector of each turn, ``(n, d)``, unit norm or zero, of any embedder.
+        vectors: the vector of each turn, ``(n, d)``, unit norm or zero; None for the bundled word
+            vectors, on which the bundled weights were fitted.
         starts: for each turn, whether a segment may begin with it (the first always may); None for
             any turn. See :func:`theanine.segmentation.segments.exchange_starts`.
         weights: weights other than the bundled ones.
     """
+    if vectors is None:
+        vectors = bundled_embedder().vectors(texts)
     if len(vectors) != len(texts) or (starts is not None and len(starts) != len(texts)):
         raise ValueError("vectors and starts must have a row for each turn")
     if len(texts) < 2:

@@ -10,18 +10,22 @@ from uuid import uuid4
 from theanine.private_files import make_folder, owner_only
 
 _UNFINISHED = ".part"
+FORMER_NAME = "[0-9a-f]" * 16
+"""Names of the vector indexes that version 0.1 kept of large scopes; nothing reads them."""
 _SMALL_BYTES = 2_000_000
 """A file of this size is read in some 0.3 ms, hardly longer than a change of thread takes."""
 
 
 def write_file(folder: Path, scope_id: int, name: str, parts: Sequence[bytes]) -> None:
-    """Write or replace a file atomically, and remove unfinished ones of its name.
+    """Write or replace a file atomically, and remove unfinished ones of its name and former ones.
 
     Only one process may write at a time.
     """
     make_folder(folder)
-    for unfinished in folder.glob(f"{scope_id}-{name}.*{_UNFINISHED}"):
-        unfinished.unlink()
+    useless = (f"{scope_id}-{name}.*{_UNFINISHED}", f"{scope_id}-{FORMER_NAME}*")
+    for old in list(folder.glob(f"{scope_id}-*")):
+        if any(map(old.match, useless)):
+            old.unlink(missing_ok=True)
     path = folder / f"{scope_id}-{name}.{uuid4().hex}{_UNFINISHED}"
     try:
         with open(path, "xb", opener=owner_only) as file:

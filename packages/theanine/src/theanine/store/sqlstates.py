@@ -25,8 +25,8 @@ _INTERNAL = "XX000"
 # Citus' coordinator says this of a worker whose connection broke, where libpq has no SQLSTATE.
 _WORKER_LOST = re.compile(
     r"\bconnection\b|\bremote (node|host|server)\b|\bworker node\b|\bserver terminated\b|"
-    r"could not (send|receive|connect|establish)|Connection (refused|reset|timed)|"
-    r"timeout expired|SSL SYSCALL",
+    r"could not (send|receive|connect|establish|commit transaction)|"
+    r"Connection (refused|reset|timed)|timeout expired|SSL SYSCALL",
     re.IGNORECASE,
 )
 

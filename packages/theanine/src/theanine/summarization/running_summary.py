@@ -9,7 +9,8 @@ sentence leaves the summary if the reply names it as outdated, or has its conten
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -19,6 +20,8 @@ from pydantic import BaseModel, Field, field_validator
 
 from theanine.llm.bounds import ReplyBounds, number_list
 from theanine.llm.prompt import PromptTemplate, load_prompt
+from theanine.llm.published import partition_label
+from theanine.sentences import sentence_spans
 from theanine.summarization import local_summarize
 from theanine.text.attribution import without_attribution
 from theanine.text.formatting import one_line
@@ -39,12 +42,15 @@ if TYPE_CHECKING:
 SENTENCE_LIMIT = 400
 """Maximum characters of a sentence; the prompt asks for 40 words."""
 INCLUDED = 0.6
-"""A sentence with this share of an earlier one's content words, without names, replaces it."""
+"""Share of an earlier sentence's content words, without names, that a sentence must have to take it
+up; otherwise the model is asked again."""
 
 NEW_SHARE = 4
 """Locally, a session adds at most one in this many sentences to a full summary."""
 REPEATED = 0.8
 """Locally, a sentence with this share of its content words in a newer one is replaced by it."""
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_HEADING = re.compile(r"^#+ |:[*_]*$")
 FULL_LENGTH = 15
 """Content words beyond which a longer statement doesn't rank higher."""
 
@@ -122,10 +128,30 @@ def _without_labels(value: object) -> object:
 
 
 _PACKAGE = "theanine.summarization"
+
+
+def _published(reply: str, values: Mapping[str, str]) -> dict[str, object]:
+    """Read a summary in sentences without sources, which rest on all that the prompt shows.
+
+    So each is erased with any session that it may quote.
+    """
+    turns = re.findall(r"^\[(\d+)\]", values["turns"], re.MULTILINE)
+    kept = re.findall(r"^S(\d+) ", values["summary"], re.MULTILINE)
+    _, found, summary = partition_label(reply, "(?:So )?(?:the )?updated memory(?: is)?")
+    sentences = [
+        {"text": text, "turns": turns, "kept": kept}
+        for line in (summary if found else reply).splitlines()
+        if (words := _BULLET.sub("", line).strip()) and not _HEADING.search(words)
+        for start, end in sentence_spans(words)
+        if (text := words[start:end].strip())
+    ]
+    return {"sentences": sentences}
+
+
 UPDATE_SUMMARY: PromptTemplate[WholeSummary] = load_prompt(
     _PACKAGE, "update-summary", 2, SummaryChanges
 )
-REWRITE_SUMMARY = load_prompt(_PACKAGE, "rewrite-summary", 1, WholeSummary)
+REWRITE_SUMMARY = load_prompt(_PACKAGE, "rewrite-summary", 1, WholeSummary, published=_published)
 
 
 async def update_summary(
@@ -224,6 +250,13 @@ def _fault(
     for position, sentence in enumerate(reply.sentences, 1):
         if fault := _sentence_fault(sentence, len(before), window):
             return f"sentence {position}: {fault}"
+    if not whole and (lacking := _lacking(reply, before, turns)):
+        labels = ", ".join(f"S{number}" for number in sorted(lacking))
+        return (
+            f'{labels}: named in "kept" of a sentence that has few of its words. Write what it '
+            'says, or take its number out of "kept"; if the sentence says the same in other words, '
+            'name it in "outdated" as well'
+        )
     length = len(_apply(reply, before, turns))
     if length <= limit:
         return None
@@ -234,6 +267,29 @@ def _fault(
         f"the summary would have {length} sentences and may have {limit} at most: join several in "
         f'one that says all that they say, with their numbers in "kept", or {shorter}'
     )
+
+
+def _lacking(
+    reply: WholeSummary, before: Sequence[SummarySentence], turns: Sequence[Turn]
+) -> set[int]:
+    """Return the numbers of the earlier sentences that are kept in new ones without their words.
+
+    Those that the reply names as outdated too may go.
+    """
+    outdated = set(reply.outdated) if isinstance(reply, SummaryChanges) else set[int]()
+    names = _names(before, turns)
+    return {
+        number
+        for written in reply.sentences
+        if written.text.strip()
+        for number in set(written.kept) - outdated
+        if not _includes(written.text, before[number - 1], names)
+    }
+
+
+def _names(summary: Sequence[SummarySentence], turns: Sequence[Turn]) -> frozenset[str]:
+    speakers = {name for sentence in summary for name in sentence.speakers}
+    return content_words(" ".join(speakers | {turn.speaker for turn in turns}))
 
 
 def _sentence_fault(sentence: WrittenSentence, before: int, window: Sequence[Line]) -> str | None:
@@ -280,8 +336,6 @@ def _apply(
 ) -> list[SummarySentence]:
     """Return the sentences that stay, and after them the new ones, each text once."""
     changes = isinstance(reply, SummaryChanges)
-    speakers = {name for sentence in summary for name in sentence.speakers}
-    names = content_words(" ".join(speakers | {turn.speaker for turn in turns}))
     by_text = {sentence.text: sentence for sentence in summary}
     leaving = {summary[number - 1] for number in reply.outdated} if changes else set(summary)
     new: list[SummarySentence] = []
@@ -294,7 +348,7 @@ def _apply(
         if text in by_text:
             leaving.discard(by_text[text])
             continue
-        leaving |= {sentence for sentence in earlier if _includes(text, sentence, names)}
+        leaving.update(earlier)
         sources = [turns[number - 1] for number in sorted(set(written.turns))]
         new.append(_new_sentence(text, sources, earlier, model, prompt))
     return [sentence for sentence in summary if sentence not in leaving] + new

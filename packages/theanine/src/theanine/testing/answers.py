@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from itertools import takewhile
 from typing import Any
 
+from theanine.errors import ModelRejected
 from theanine.testing.scripted import task_of
 
 Write = Callable[[Mapping[str, str]], str]
@@ -38,6 +39,9 @@ def answer(request: Mapping[str, Any]) -> str:
 
     For example, ``summarize`` keeps each turn of four words or more, and ``respond`` repeats the
     first recalled statement.
+
+    Raises ModelRejected for a prompt whose first line names a step that is not known, which may be
+    a method's own; any other prompt is answered that the model is scripted.
     """
     texts = {"system": [""], "user": [""]}
     for message in request.get("messages", ()):
@@ -46,8 +50,14 @@ def answer(request: Mapping[str, Any]) -> str:
     if task_of(texts["system"][-1]):  # a chat: what was recalled is in the newest message
         return _respond(blocks_of(texts["user"][-1]))
     prompt = texts["user"][:2][-1]
-    write = _all_steps().get(task_of(prompt) or "")
-    return UNKNOWN if write is None else write(blocks_of(prompt))
+    if (step := task_of(prompt)) is None:
+        return UNKNOWN
+    if (write := _all_steps().get(step)) is None:
+        raise ModelRejected(
+            f"there is no scripted answer to the step {step}: give the script one by step, such as "
+            f"{{{step!r}: ...}}, or register one as an entry point of {GROUP}"
+        )
+    return write(blocks_of(prompt))
 
 
 @cache
@@ -318,14 +328,22 @@ def _memos(blocks: Mapping[str, str]) -> str:
 
 
 def _pick_memos(blocks: Mapping[str, str]) -> str:
-    """Pick the memo that shares most words of four letters or more with the conversation."""
+    return _json({"memos": _pick(blocks, "memos")})
+
+
+def _select_sentences(blocks: Mapping[str, str]) -> str:
+    return _json({"sentences": _pick(blocks, "summary")})
+
+
+def _pick(blocks: Mapping[str, str], block: str) -> list[int]:
+    """Pick the line that shares most words of four letters or more with the conversation."""
     conversation = {word for word in _words(blocks.get("conversation", "")) if len(word) > 3}
     shared = {
         int(number): len(conversation & _words(text))
-        for number, text in _NUMBERED.findall(blocks.get("memos", ""))
+        for number, text in _NUMBERED.findall(blocks.get(block, ""))
     }
     best = max(shared, key=lambda number: shared[number], default=0)
-    return _json({"memos": [best] if shared.get(best) else []})
+    return [best] if shared.get(best) else []
 
 
 # comedy
@@ -396,6 +414,7 @@ STEPS: Mapping[str, Write] = {
     "conditional-summary": _session_summary,
     "memos": _memos,
     "pick-memos": _pick_memos,
+    "select-sentences": _select_sentences,
     "session-memory": _session_memory,
     "compress": _compress,
 }

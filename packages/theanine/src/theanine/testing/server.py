@@ -15,6 +15,7 @@ from threading import Event, RLock, Thread
 from typing import Any, Self, cast
 
 from theanine.embeddings.hashing import HashEmbedder
+from theanine.errors import ModelRejected
 from theanine.testing.answers import answer
 from theanine.testing.faults import Delay, Drop, Outcome, Reply, Status, Truncate
 from theanine.testing.script import Script, writer
@@ -46,7 +47,8 @@ class ScriptedServer:
             model = open_chat("openai:test", base_url=server.base_url)
 
     Args:
-        script: the answers; None gives valid answers to theanine's own prompts. A function in it is
+        script: the answers; None gives valid answers to theanine's own prompts, and
+            an error of status 400 to a prompt of any other step. A function in it is
             called by one thread at a time.
         latency: minimum seconds of a chat answer; the attribute can be changed at any time.
         port: port to listen on; 0 takes a free one.
@@ -123,6 +125,12 @@ class ScriptedServer:
 
     def outcome(self, request: Mapping[str, Any]) -> Reply | Status | Drop:
         """Return the script's outcome for a chat request, after its delays."""
+        try:
+            return self._follow(request)
+        except ModelRejected as error:  # of a step that the script doesn't know
+            return Status(400, message=str(error))
+
+    def _follow(self, request: Mapping[str, Any]) -> Reply | Status | Drop:
         with self._lock:
             outcome: Outcome = self._write(request)
         wait = self.latency

@@ -5,6 +5,7 @@ The model answers with turn numbers, which count from 1 within the session.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +23,7 @@ from theanine.text.formatting import (
     group_by_day,
     one_line,
 )
-from theanine.text.words import format_date, weekday
+from theanine.text.words import containment, format_date, weekday, words
 from theanine.types import Turn
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ TOKENS_PER_NOTE = 40
 """Tokens of a window, by an upper estimate, that may give one note more."""
 MAX_SOURCE_TURNS = 6
 """Maximum turns that a bounded reply names as the support of one note."""
+COPIED = 0.9
+"""Share of a line's words that a copy of it has."""
+OWN_TOKENS = 300
+"""Tokens of a reply's own words beside the lines that it copies."""
+_NUMBERED = re.compile(r"^\[(\d+)\] (?:\([^()]*\) |[^:\n]*\): )?(.*)$", re.MULTILINE)
+"""A numbered line, with what stands before its text: a date, or a speaker and role."""
 _LINE_TOKENS = 30
 """Tokens of a line besides its text: number, name, role, and a heading with the day."""
 _MAX_CHARACTERS = 8_000
@@ -127,6 +134,24 @@ async def ask_windows(
         )
 
     return await gather([partial(ask, window) for window in split_windows(turns)])
+
+
+def copied_lines(copy: str, listing: str) -> list[int]:
+    """Return the numbers of the lines ``[3] text`` of a prompt whose words a reply has copied.
+
+    A line counts if the copy has ``COPIED`` of its words; a name or a date before them may lack.
+    """
+    copied = frozenset(words(copy))
+    return [
+        int(number)
+        for number, text in _NUMBERED.findall(listing)
+        if (line := frozenset(words(text))) and containment(line, copied) >= COPIED
+    ]
+
+
+def copying_tokens(listing: str) -> int:
+    """Return the most tokens of a reply that copies lines of a prompt, with a few of its own."""
+    return estimate_tokens(listing) + OWN_TOKENS
 
 
 def merge_repeated(notes: Iterable[N], text: Callable[[N], str]) -> list[N]:

@@ -19,7 +19,7 @@ _HAS_DIGIT = re.compile(r"\d")
 _SENTENCE_BEGINS = re.compile(r"""(?:^|[.!?…:\n])[\s"'“”„‘’«»(\[*>-]*$""")
 _BEFORE = 20
 """Characters before a word that are looked at."""
-_STOP_WORDS = frozenset[str]().union(*STOP_WORDS.values())
+_STOP_WORDS = STOP_WORDS["en"] | STOP_WORDS["de"] | STOP_WORDS["es"]
 _POLITE = frozenset("sie ihr ihre ihrem ihren ihrer ihnen".split())
 """German pronouns that are capitalized in the middle of a sentence."""
 _FILLERS = frozenset(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
+from theanine.store.sidecar_files import FORMER_NAME
 from theanine.store.sql import schema as t
 from theanine.store.sql.memories import load_scope_version
 from theanine.store.sql.rows import insert_rows
@@ -18,12 +19,15 @@ MAX_BYTES = 200_000_000
 def save_sidecar(
     db: sa.Connection, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]
 ) -> bool:
-    """Insert or replace data; False if something was erased since ``epoch``, or if it is large."""
+    """Insert or replace data, and delete former ones that nothing reads.
+
+    False if something was erased since ``epoch``, or if the data are large.
+    """
     version = load_scope_version(db, scope)
     if not version.scope_id or version.epoch != epoch or sum(map(len, parts)) > MAX_BYTES:
         return False
-    same = (t.sidecar.c.scope == version.scope_id, t.sidecar.c.name == name)
-    db.execute(t.sidecar.delete().where(*same))
+    replaced = (t.sidecar.c.name == name) | t.sidecar.c.name.regexp_match(f"^{FORMER_NAME}$")
+    db.execute(t.sidecar.delete().where(t.sidecar.c.scope == version.scope_id, replaced))
     row = {"scope": version.scope_id, "name": name, "data": b"".join(parts)}
     insert_rows(db, t.sidecar, [row])
     return True

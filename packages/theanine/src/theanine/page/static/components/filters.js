@@ -19,6 +19,7 @@ export function readFilter(params) {
     (!params.person || memory.speakers.includes(params.person)) &&
     (!params.kind || memory.kind === params.kind) &&
     (!params.relation || hasRelation(memory)) &&
+    (memory.dated || !(params.since || params.until)) &&
     memory.time >= since && memory.time < until;
 }
 

@@ -5,14 +5,14 @@ import { html, useEffect, useRef, useState } from "../core/html.js";
 import { useResource } from "../core/resource.js";
 import { linkTo } from "../core/route.js";
 import { source } from "../core/source.js";
-import { formatCost, formatDate, formatTime, t, wallTime } from "../core/texts.js";
+import { formatCost, formatDate, formatEnd, formatTime, t, wallTime } from "../core/texts.js";
 
 const QUOTED = new Set(["local", "given", "caller"]);
 
 /** Return what became of a memory in words: until when it was in effect. */
 export function describeState(memory) {
   const { end } = memory;
-  return end ? t(`state.${end.kind}`, { date: formatDate(end.time) }) : "";
+  return end ? t(`state.${end.kind}`, { date: formatEnd(end) }) : "";
 }
 
 /** Who and when, of a memory of the graph: `Ana · 9 Mar 2024`. */

@@ -41,7 +41,7 @@ function Slider({ label, stops, time, onTime }) {
 
 /** The sliders of dates, and in words what was known then and has changed since. */
 export function Scrubber({ graph, params }) {
-  if (!graph.isDated || graph.from === graph.to) return null;
+  if (!graph.isDated || graph.firstDate === graph.to) return null;
   const stops = findStops(graph);
   const { asOf, isPast } = readTimes(graph, params);
   const period = readPeriod(graph, params);

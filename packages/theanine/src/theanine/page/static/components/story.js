@@ -21,7 +21,7 @@ export function describePause(ms) {
 export const Story = ({ memories, openId }) => html`
   <ol class="plain story">
     ${memories.map((memory, i) => {
-      const pause = i && memory.dated ? describePause(memory.time - memories[i - 1].time) : "";
+      const pause = i && memory.dated && memories[i - 1].dated ? describePause(memory.time - memories[i - 1].time) : "";
       return html`<li key=${memory.id}>
         ${pause && html`<p class="pause quiet">${pause}</p>`}
         <${MemoryItem} memory=${memory} relation=${findReason(memory) ?? undefined} isOpen=${memory.id === openId} />

@@ -1,14 +1,19 @@
 /** The memories of a user as views use them: by id, with their links, ends and topics. */
 import { wallTime } from "./texts.js";
 
+const DAY = 86_400_000;
+/** Room before the first date for what has none, as a part of the time that is shown. */
+const UNDATED_ROOM = 0.2;
+
 /**
  * Return the graph that the service sends as
- * `{ memories, topics, sessions, from, to, isDated, mainSpeaker, methods }`:
+ * `{ memories, topics, sessions, from, firstDate, to, isDated, mainSpeaker, methods }`:
  *
  * - `memories`: a Map of ids; each has `time` (wall time in ms), `older` and `newer` (links, as
- *   `{ memory, relation }`), `end` (`{ time, kind, by }`, or null while it is in effect) and `topic`
+ *   `{ memory, relation }`), `end` (`{ time, kind, by, isUndated }`, or null while it is in effect) and `topic`
  * - `topics`: `{ title, memories, from, to, speaker }`, the one with the newest memory first; `speaker`
  *   is whom most of it is about, or null
+ * - `from`, `to`: what a time line spans; before `firstDate` is what has no date, in its order
  * - `sessions`: how many sessions they are from; `mainSpeaker`: whom
  *   most of them are about, whose name goes without saying; null where there is nobody such; `methods`: those that have remembered something
  */
@@ -17,30 +22,42 @@ export function readGraph(raw) {
   for (const memory of raw.memories) {
     memories.set(memory.id, { ...memory, time: wallTime(memory.at), older: [], newer: [], end: null, topic: null });
   }
+  const times = placeUndated([...memories.values()]);
   for (const { memory, kind, by, at } of raw.ends) endAt(memories.get(memory), { time: wallTime(at), kind, by });
   for (const { older, newer, relation } of raw.links) {
     const [before, after] = [memories.get(older), memories.get(newer)];
     before.newer.push({ memory: after, relation });
     after.older.push({ memory: before, relation });
-    if (relation === "Changed") endAt(before, { time: after.time, kind: "changed", by: newer });
+    if (relation === "Changed") endAt(before, { time: after.time, kind: "changed", by: newer, isUndated: !after.dated });
   }
-  const topics = raw.topics.map(({ title, memories: ids }) => {
+  const topics = raw.topics.map(({ title, memories: ids, repeats }) => {
     const own = ids.map((id) => memories.get(id));
     const topic = { title, memories: own, from: own[0].time, to: own.at(-1).time, speaker: findMainSpeaker(own) };
-    for (const memory of own) memory.topic = topic;
+    for (const id of [...ids, ...repeats]) memories.get(id).topic = topic;
     return topic;
   });
-  const times = raw.memories.length ? [...memories.values()].map((memory) => memory.time) : [];
   return {
     memories,
     topics,
     sessions: new Set(raw.memories.map((memory) => memory.session)).size,
-    from: times.reduce((a, b) => Math.min(a, b), Infinity),
-    to: times.reduce((a, b) => Math.max(a, b), -Infinity),
+    ...times,
     isDated: raw.memories.some((memory) => memory.dated),
     mainSpeaker: findMainSpeaker(raw.memories),
     methods: Object.keys(raw.methods),
   };
+}
+
+/** Give memories without a date a place before the first date; return the times that are spanned. */
+function placeUndated(memories) {
+  const dated = memories.filter((memory) => memory.dated);
+  const undated = memories.filter((memory) => !memory.dated).sort((a, b) => a.time - b.time || a.id - b.id);
+  const known = (dated.length ? dated : memories).map((memory) => memory.time);
+  const firstDate = known.reduce((a, b) => Math.min(a, b), Infinity);
+  const to = known.reduce((a, b) => Math.max(a, b), -Infinity);
+  if (!dated.length || !undated.length) return { from: firstDate, firstDate, to };
+  const room = Math.max(DAY, (to - firstDate) * UNDATED_ROOM);
+  undated.forEach((memory, at) => { memory.time = firstDate - room * (1 - at / (2 * undated.length)); });
+  return { from: firstDate - room, firstDate, to };
 }
 
 /** A memory ends when the first of its ends comes. */

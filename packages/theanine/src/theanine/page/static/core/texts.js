@@ -66,6 +66,9 @@ export const wallTime = (iso) => Date.parse(`${String(iso).slice(0, 19)}Z`);
 /** Return a date such as `9 Mar 2024`, of a wall time in milliseconds. */
 export const formatDate = (ms) => dateFormat({ day: "numeric", month: "short", year: "numeric" }).format(ms);
 
+/** Return the date on which a memory ended, if it is known. */
+export const formatEnd = ({ time, isUndated }) => (isUndated ? t("date.unknown") : formatDate(time));
+
 /** Return a month such as `March 2024`. */
 export const formatMonth = (ms) => dateFormat({ month: "long", year: "numeric" }).format(ms);
 

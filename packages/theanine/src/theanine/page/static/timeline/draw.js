@@ -1,5 +1,5 @@
 /** Draws what is visible of a layout. Words come first; lines and colors only join them. */
-import { formatDate, t } from "../core/texts.js";
+import { formatDate, formatEnd, t } from "../core/texts.js";
 import { findMarks } from "./axis.js";
 import { stateAt } from "./knowledge.js";
 import { HEAD, LINE, MARKS, READABLE } from "./layout.js";
@@ -28,10 +28,10 @@ export function readColors(element) {
   return colors;
 }
 
-/** Return the relation by which a memory follows from an earlier one; the strongest of several. */
-export function findReason(memory) {
-  const order = ["Changed", "Cause", "Reason", "HinderedBy", "Want", "React"];
-  const found = memory.older.map(({ relation }) => relation).filter((relation) => order.includes(relation));
+/** Return the relation by which a memory follows from an earlier one of its topic; the strongest of several. */
+export function findReason({ older, topic }) {
+  const order = ["Changed", "Cause", "Reason", "HinderedBy", "React", "Want"];
+  const found = older.filter((link) => link.memory.topic === topic).map(({ relation }) => relation).filter((relation) => order.includes(relation));
   return found.sort((a, b) => order.indexOf(a) - order.indexOf(b))[0] ?? null;
 }
 
@@ -46,7 +46,7 @@ function metaOf(memory, { asOf, earlier, mainSpeaker, isTopics }) {
   const reason = findReason(memory);
   if (reason) parts.push([t(`relation.${reason}`), reason, true]);
   if (isTopics) return parts;
-  if (state === "ended") parts.push([t("card.until", { date: formatDate(memory.end.time) }), "Changed", false]);
+  if (state === "ended") parts.push([t("card.until", { date: formatEnd(memory.end) }), "Changed", false]);
   else if (memory.end && state === "current") parts.push([t("card.changed_since"), "Changed", false]);
   if (memory.pinned) parts.push([t("state.pinned"), "accent", true]);
   return parts;
@@ -59,7 +59,8 @@ function metaOf(memory, { asOf, earlier, mainSpeaker, isTopics }) {
  * @param {import("./words.js").Words} words
  * @param {object} view `{ layout, left, top, width, height, yOf }` what is visible of the layout;
  *   `yOf(block)` is where a block is just now, while it moves
- * @param {object} look `{ colors, asOf, earlier, openId, activeId, found, mainSpeaker, isDated }`
+ * @param {object} look `{ colors, asOf, earlier, openId, activeId, found, mainSpeaker, isDated,
+ *   firstDate }`
  * @returns the visible cards and titles with their places, for the pointer
  */
 export function drawFrame(context, words, view, look) {
@@ -93,7 +94,8 @@ function drawGrid({ context, view, look }) {
   const { layout, left, width, height } = view;
   const timeAt = (x) => layout.from + ((x - layout.origin) / layout.span) * (layout.to - layout.from || 1);
   const perDay = (layout.span / (layout.to - layout.from || 1)) * DAY;
-  const marks = findMarks(timeAt(left - 100), Math.min(layout.to, timeAt(left + width)), perDay)
+  const first = Math.max(look.firstDate, timeAt(left - 100));
+  const marks = findMarks(first, Math.min(layout.to, timeAt(left + width)), perDay)
     .map((mark) => ({ ...mark, x: Math.round(layout.position(mark.time) - left) + 0.5 }));
   context.strokeStyle = look.colors.line;
   for (const { x, isMain } of marks) {
@@ -131,6 +133,11 @@ function drawAxis({ context, words, view, look }, marks) {
   context.lineTo(width, AXIS - 0.5);
   context.stroke();
   let end = -Infinity;
+  if (look.firstDate > layout.from) {
+    const x = layout.position(layout.from) - left;
+    text(context, t("axis.undated"), x, 22, FONTS.small, colors.quiet);
+    end = x + 12 + words.width(FONTS.small, t("axis.undated"));
+  }
   for (const { x, label, isMain } of marks) {
     const font = isMain ? FONTS.strong : FONTS.small;
     if (x + 4 < end) continue;

@@ -39,10 +39,11 @@ export function countKnown(graph, time) {
   return count;
 }
 
-/** Return the times of sessions, oldest first: where a scrubber may stop. */
+/** Return the times of sessions with a date, oldest first: where a scrubber may stop. */
 export function findStops(graph) {
   const last = new Map();
-  for (const { session, time } of graph.memories.values()) {
+  for (const { session, time, dated } of graph.memories.values()) {
+    if (!dated) continue;
     last.set(session, Math.max(time, last.get(session) ?? -Infinity));
   }
   return [...new Set(last.values())].sort((a, b) => a - b);

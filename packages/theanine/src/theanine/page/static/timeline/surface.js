@@ -214,8 +214,8 @@ export class Surface {
     };
     const view = { layout, left, top, width: box.clientWidth, height: box.clientHeight, yOf };
     const { graph, asOf, earlier, openId, found } = this.shown;
-    const { isDated, mainSpeaker } = graph;
-    const look = { asOf, earlier, openId, found, isDated, mainSpeaker, colors: this.colors, activeId: this.activeId };
+    const { isDated, firstDate, mainSpeaker } = graph;
+    const look = { asOf, earlier, openId, found, isDated, firstDate, mainSpeaker, colors: this.colors, activeId: this.activeId };
     this.targets = drawFrame(this.context, this.words, view, look);
     if (!this.isDrawn) performance.mark(DRAWN);
     this.isDrawn = true;

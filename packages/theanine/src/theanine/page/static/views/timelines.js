@@ -18,7 +18,7 @@ function Summary({ graph, topics, isFiltered }) {
   const values = {
     memories: t("memories", { n }),
     conversations: t("conversations", { n: graph.sessions }),
-    span: [...new Set([formatMonth(graph.from), formatMonth(graph.to)])].join(" – "),
+    span: [...new Set([formatMonth(graph.firstDate), formatMonth(graph.to)])].join(" – "),
   };
   if (isFiltered) return html`<p class="summary">${t("summary.filtered", { n, all: graph.memories.size })}</p>`;
   return html`<p class="summary">${t(graph.isDated ? "summary.span" : "summary.undated", values)}</p>`;
