@@ -13,9 +13,10 @@ from typing import Any
 from figures import Figure
 
 import theanine
-from theanine import RememberReport
+from theanine import RememberReport, TheaninePaperConfig
 from theanine.demo import HARBOUR
 from theanine.importers import read_histories
+from theanine.methods.theanine.config import Relating
 from theanine.testing import ScriptedServer, answer
 from theanine.types import History, Transcript
 
@@ -24,7 +25,7 @@ LATENCY = 0.2
 TURNS = 20
 SESSIONS = 5
 WRITTEN = 8
-CHAIN = {"session": 2, "memory": 2, "pairs": 2}
+CHAIN: Mapping[Relating, int] = {"session": 2, "memory": 2, "pairs": 2}
 """Calls that wait for each other: summarize, then relate (side by side)."""
 
 
@@ -80,7 +81,7 @@ def _summarize(request: Mapping[str, Any]) -> str:
     return json.dumps({"statements": kept})
 
 
-def _remembered(relating: str) -> tuple[list[float], list[RememberReport]]:
+def _remembered(relating: Relating) -> tuple[list[float], list[RememberReport]]:
     seconds, reports = list[float](), list[RememberReport]()
     with (
         ScriptedServer({"summarize": _summarize}, latency=LATENCY) as server,
@@ -89,7 +90,9 @@ def _remembered(relating: str) -> tuple[list[float], list[RememberReport]]:
             f"{folder}/m.db",
             model="openai:scripted",
             base_url=server.base_url,
-            config={"relating": relating},
+            config=TheaninePaperConfig(
+                relating=relating, link_to="best", retrieval="hybrid", temperature=None
+            ),
         ) as agent,
     ):
         for transcript in _cut(read_histories(HARBOUR).histories[0].transcripts):

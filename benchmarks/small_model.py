@@ -41,7 +41,7 @@ EXCHANGES = 5
 """Exchanges of a session of the conversation."""
 BUDGET = 200
 """Tokens of a recollection; docs/models.md recommends it and these settings to small models."""
-SETTINGS = {"associates": 1, "refine": False}
+SETTINGS = {"associates": 1}
 GOAL = 0.95
 PATIENT = Limits(concurrency=1, timeout=240, patience=480, retries=1)
 """For a model on one thread of a busy machine."""

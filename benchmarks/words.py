@@ -48,14 +48,3 @@ def questions(seed: int = 0) -> Iterator[str]:
             f"Why does {rng.choice(NAMES)} think about the {rng.choice(THINGS)} in "
             f"{rng.choice(PLACES)}, and what happened {rng.choice(WHY)}?"
         )
-
-
-OTHER_WORDS = [
-    "Is anyone allergic to anything?", "Tell me about music", "Who has pets?",
-    "Any news regarding marriage?", "Did somebody study abroad?", "Which instruments are played?",
-    "Who had money trouble?", "Is somebody ill?", "Who travels to Asia?", "Any sports planned?",
-    "Who broke a bone?", "Does anybody grow vegetables?", "Is anyone writing fiction?",
-    "What is up with boats?", "Who relocated?", "Who was terrified?", "Any celebrations?",
-    "Was medical advice ignored?", "Who sells goods?", "Who likes the mountains?",
-]  # fmt: skip
-"""Questions with hardly a word in common with the statements: only vectors match them."""

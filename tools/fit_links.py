@@ -1,8 +1,8 @@
 """Fit the local linker: ``python tools/fit_links.py pairs_dev.jsonl --data DATA --out DIR``.
 
 Needs lightgbm and scikit-learn. Boosted and extremely randomized trees tell linked pairs from
-others; trees and a linear model tell the relations apart. Histories are never split: the figures
-printed are of five folds over histories, each measured on pairs that nothing was fitted on.
+others. Histories are never split: the figures printed are of five folds over histories, each
+measured on pairs that nothing was fitted on.
 """
 
 from __future__ import annotations
@@ -21,17 +21,13 @@ import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
 
 from theanine.linking import reading
-from theanine.linking.features import feature_names, pair_features, relation_features
+from theanine.linking.features import pair_features
 from theanine.linking.forest import Forest
-from theanine.linking.model import RELATIONS, LinkModel
-from theanine.methods.theanine.local_relate import judge, score_relations
+from theanine.linking.model import LinkModel
 from theanine.text.words import stem, words
 from theanine_bench.datasets.links import (
-    LABELS,
     NONE,
     LabeledPair,
     PairedStatement,
@@ -53,8 +49,6 @@ are candidates, of which few have a relation."""
 BUNDLED = 0.5
 """Weight of such a pair in telling linked pairs from others: relations are far more frequent among
 them than among the candidates of a real history."""
-DISAGREED, UNSURE = 0.6, 0.7
-"""Weights of pairs with two different labels, and of arguable ones."""
 RANDOM_PAIRS, RANDOM = 8, 0.5
 """Random pairs drawn from each history, and the weight of each."""
 UNDATED = 0.5
@@ -113,7 +107,7 @@ def _read(one: PairedStatement) -> reading.Reading:
 
 
 def table(pairs: Sequence[LabeledPair], *, dated: bool = True) -> NDArray[np.float32]:
-    """Return the features of labeled pairs' relations, with or without the days between the two."""
+    """Return the features of labeled pairs, with or without the days between the two."""
     read = [
         (
             _read(pair.older),
@@ -124,7 +118,7 @@ def table(pairs: Sequence[LabeledPair], *, dated: bool = True) -> NDArray[np.flo
         )
         for pair in pairs
     ]
-    return relation_features(read, pair_features(read))
+    return pair_features(read)
 
 
 def fit(
@@ -139,48 +133,18 @@ def fit(
     linked = np.array([pair.label != NONE for pair in pairs])
     read_through = np.array([pair.id.startswith(READ_THROUGH) for pair in pairs])
     weights = given * np.where(read_through, BUNDLED, 1.0)
-    likeness = rows[:, : len(feature_names())]
     boosted = lightgbm.LGBMClassifier(
         n_estimators=200, num_leaves=7, learning_rate=0.05, min_child_samples=15, subsample=0.7,
         subsample_freq=1, colsample_bytree=0.3, reg_lambda=5, verbose=-1, n_jobs=1, seed=0,
-    ).fit(likeness, linked, sample_weight=weights)  # fmt: skip
-    averaged = _extra_trees().fit(likeness, linked, sample_weight=weights)
-    rows = rows[read_through]
-    weights = given[read_through] * np.array([
-        (1.0 if pair.agreed else DISAGREED) * (1.0 if pair.sure else UNSURE)
-        for pair in pairs
-        if pair.id.startswith(READ_THROUGH)
-    ])  # fmt: skip
-    labels = np.array([
-        LABELS.index(pair.label) for pair in pairs if pair.id.startswith(READ_THROUGH)
-    ])  # fmt: skip
-    return LinkModel(
-        boosted=_boosted(boosted),
-        averaged=_averaged(averaged, [[0.0], [1.0]]),
-        relations=_averaged(
-            _extra_trees().fit(rows, labels, sample_weight=weights), np.eye(len(LABELS)).tolist()
-        ),
-        weights=_linear(rows, labels, weights),
-    )
+    ).fit(rows, linked, sample_weight=weights)  # fmt: skip
+    averaged = _extra_trees().fit(rows, linked, sample_weight=weights)
+    return LinkModel(boosted=_boosted(boosted), averaged=_averaged(averaged, [[0.0], [1.0]]))
 
 
 def _extra_trees() -> ExtraTreesClassifier:
     return ExtraTreesClassifier(
         n_estimators=100, min_samples_leaf=3, max_leaf_nodes=64, max_features=0.3, random_state=0
     )
-
-
-def _linear(
-    rows: NDArray[np.float32], labels: NDArray[np.int64], weights: NDArray[np.float64]
-) -> NDArray[np.float32]:
-    """Return the weights of features and of a constant, for each label."""
-    scaler = StandardScaler().fit(rows)
-    model = LogisticRegression(C=0.003, max_iter=3000).fit(
-        scaler.transform(rows), labels, sample_weight=weights
-    )
-    of_features = model.coef_ / scaler.scale_
-    constant = model.intercept_ - of_features @ scaler.mean_
-    return np.vstack([of_features.T, constant]).astype(np.float32)
 
 
 def _boosted(model: lightgbm.LGBMClassifier) -> Forest:
@@ -262,21 +226,19 @@ def folds(pairs: Sequence[LabeledPair]) -> NDArray[np.int64]:
 
 def cross_validate(
     pairs: Sequence[LabeledPair], rows: NDArray[np.float32], undated: NDArray[np.float32]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the chance of a link and of each label, of each pair, by trees of the other folds."""
+) -> Scores:
+    """Return the chance of a link of each pair, by trees of the other folds."""
     linked = np.zeros(len(pairs), np.float32)
-    labels = np.zeros((len(pairs), len(LABELS)), np.float32)
     fold = folds(pairs)
     for number in range(FOLDS):
         rest = [pair for pair, one in zip(pairs, fold, strict=True) if one != number]
         held_out = fold == number
         model = fit(rest, rows[~held_out], undated[~held_out])
-        linked[held_out] = model.link_chances(rows[held_out, : len(feature_names())])
-        labels[held_out] = model.label_chances(rows[held_out])
-    return linked, labels
+        linked[held_out] = model.link_chances(rows[held_out])
+    return linked
 
 
-def _report(pairs: Sequence[LabeledPair], dev: int, linked: Scores, labels: Scores) -> None:
+def _report(pairs: Sequence[LabeledPair], dev: int, linked: Scores) -> None:
     gold = np.array([pair.label for pair in pairs])
     for name, chosen in (
         ("pairs given", np.arange(len(pairs)) < dev),
@@ -290,55 +252,6 @@ def _report(pairs: Sequence[LabeledPair], dev: int, linked: Scores, labels: Scor
             linked[chosen],
             gold[chosen] != NONE,
             int((gold[chosen] != NONE).sum()),
-        )
-    typed = np.isin(gold, RELATIONS)
-    best = np.array([
-        list(score_relations(_read(p.older), _read(p.newer), labels[n]).values())
-        for n, p in enumerate(pairs)
-    ])  # fmt: skip
-    right = np.array(RELATIONS)[best.argmax(1)] == gold
-    agreed = np.array([p.agreed and bool(p.second_label) for p in pairs])
-    given = np.arange(len(pairs)) < dev
-    for name, chosen in (("agreed", agreed), ("agreed and given", agreed | given)):
-        of = f"{typed[chosen].sum()} of {chosen.sum()} pairs have a relation"
-        _curve(
-            f"relation, {name} ({of})", best.max(1)[chosen], right[chosen], int(typed[chosen].sum())
-        )
-
-
-def _report_judged(
-    pairs: Sequence[LabeledPair], dev: int, rows: Scores, linked: Scores, labels: Scores
-) -> None:
-    """Print the figures of the judgements that the local linker would make."""
-    overlap = rows[:, feature_names().index("smaller share")]
-    judged = np.array([
-        str(judge(_read(p.older), _read(p.newer), float(linked[n]), labels[n], overlap[n])[0])
-        for n, p in enumerate(pairs)
-    ])  # fmt: skip
-    gold = np.array([pair.label for pair in pairs])
-    given = np.arange(len(pairs)) < dev
-    agreed = np.array([pair.agreed and bool(pair.second_label) for pair in pairs])
-    for name, chosen, drawn, wanted, right in (
-        ("links, pairs given", given, judged != NONE, gold != NONE, gold != NONE),
-        (
-            "relations, agreed",
-            agreed,
-            np.isin(judged, RELATIONS),
-            np.isin(gold, RELATIONS),
-            judged == gold,
-        ),
-        (
-            "relations, agreed and given",
-            agreed | given,
-            np.isin(judged, RELATIONS),
-            np.isin(gold, RELATIONS),
-            judged == gold,
-        ),
-    ):
-        found = (drawn & right)[chosen].sum()
-        print(
-            f"as judged, {name}: precision {found / max(1, drawn[chosen].sum()):.3f}, "
-            f"recall {found / wanted[chosen].sum():.3f}"
         )
 
 
@@ -369,9 +282,7 @@ def main() -> None:
     given = read_pairs(args.pairs)
     pairs = [*given, *read_bundled(args.data), *unrelated(statements)]
     rows, undated = table(pairs), table(pairs, dated=False)
-    linked, labels = cross_validate(pairs, rows, undated)
-    _report(pairs, len(given), linked, labels)
-    _report_judged(pairs, len(given), rows, linked, labels)
+    _report(pairs, len(given), cross_validate(pairs, rows, undated))
     fit(pairs, rows, undated).save(args.out / "model.npz")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from theanine.llm.prompt_folder import PromptFolder
 from theanine.types import LOCAL_MODEL
 
 NO_METHOD = "nobody"
@@ -29,6 +30,7 @@ class RunConfig:
         model_settings: settings of ``model`` by name, or None for its defaults.
         memory_model, memory_base_url, memory_settings: of the model that remembers, as in
             :class:`theanine.OpenOptions`; None is ``model``.
+        prompts: prompts in place of the target's and the judge's own; hashes of them are saved.
     """
 
     method: str = "theanine"
@@ -45,13 +47,14 @@ class RunConfig:
     memory_base_url: str | None = None
     memory_settings: Mapping[str, object] | None = None
     judge_settings: Mapping[str, object] | None = None
+    prompts: PromptFolder | None = None
 
     def record(self) -> dict[str, Any]:
-        """Return the settings as saved with a run, without those of models that are not set.
+        """Return the settings as saved with a run, without later ones that are not set.
 
         A run of an earlier release, which did not know these, is then still found and resumed.
         """
-        record = asdict(self)
+        record = asdict(self) | {"prompts": self.prompts and self.prompts.hashes()}
         unset = {name for name in _LATER if record[name] is None}
         return {name: value for name, value in record.items() if name not in unset}
 
@@ -62,4 +65,5 @@ _LATER = (
     "memory_base_url",
     "memory_settings",
     "judge_settings",
+    "prompts",
 )

@@ -19,7 +19,7 @@ from theanine_bench.metrics.corpus_metrics import UNTESTED, CorpusResult
 from theanine_bench.metrics.overlap import CORPUS_BLEU
 from theanine_bench.runs.saved_run import SavedRun, read_run, read_runs
 from theanine_bench.samples import SampleResult
-from theanine_bench.statistics.intervals import mcnemar_p_value, paired_bootstrap_p_value
+from theanine_bench.statistics.paired import MIN_PAIRS, randomization_p_value
 
 TWELVE = range(1, 13)
 
@@ -47,8 +47,8 @@ def test_means_and_p_values_use_the_common_samples(tmp_path: Path) -> None:
     assert after.mean == pytest.approx(0.9)
     assert before.mean == pytest.approx(sum(item.scores["f1"] for item in ours) / 12)
     p = {row.measure: row.p for row in diff.comparisons[0]}
-    assert p["right"] == mcnemar_p_value([True] * 12, [item.scores["right"] == 1 for item in ours])
-    assert p["f1"] == paired_bootstrap_p_value([0.9] * 12, [item.scores["f1"] for item in ours])
+    for name, best in (("right", 1.0), ("f1", 0.9)):
+        assert p[name] == randomization_p_value([best - item.scores[name] for item in ours])
 
 
 def test_sample_with_another_question_is_not_common(tmp_path: Path) -> None:
@@ -104,10 +104,11 @@ def test_corpus_bleu_is_compared_with_the_first_run(tmp_path: Path) -> None:
     assert [whole.against[0].n for whole in there.values()] == [12, 6, 6, 12]
     for row, whole in there.items():
         (held, same), [opposite] = whole.against, back[row].against
-        assert held.difference.low < held.difference.mean < held.difference.high
-        assert held.difference.mean == pytest.approx(-opposite.difference.mean)
+        assert held.interval and held.interval.low < held.difference < held.interval.high
+        assert held.difference == pytest.approx(-opposite.difference)
         assert held.p == pytest.approx(opposite.p)
-        assert (same.difference.mean, same.difference.high, same.p) == (0, 0, 1)
+        assert same.interval
+        assert (same.difference, same.interval.high, same.p) == (0, 0, 1)
 
 
 def test_other_corpus_metrics_have_no_p_value(run: Terminal, tmp_path: Path) -> None:
@@ -206,13 +207,14 @@ def test_comparison_is_antisymmetric(values: list[tuple[float, float, bool, bool
         diff_runs([first, first]),
     )
     for ours, theirs in zip(there.comparisons[0], back.comparisons[0], strict=True):
-        assert ours.difference.mean == pytest.approx(-theirs.difference.mean)
-        assert ours.p == pytest.approx(theirs.p, abs=0.002)
-        assert 0 < ours.p <= 1
+        assert ours.difference == pytest.approx(-theirs.difference)
+        assert ours.p == (theirs.p and pytest.approx(theirs.p, abs=0.002))
+        assert ours.p is None or 0 < ours.p <= 1
+        assert (ours.p is None) == (ours.n < MIN_PAIRS)
     gains = {change.sample.id: change.gain for change in there.changes("f1")}
     assert gains == {change.sample.id: -change.gain for change in back.changes("f1")}
     assert same.changes("f1") == []
-    assert all(each.p == 1 for each in same.comparisons[0])
+    assert all(each.p in (None, 1) for each in same.comparisons[0])
 
 
 def test_killed_run_is_summarized_from_its_results(tmp_path: Path) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,6 +73,105 @@ def test_a_second_speakers_turns_alone_are_generated(tmp_path: Path) -> None:
     assert [sample.speaker for sample in group.samples] == ["Speaker 2"] * 3
     with pytest.raises(SettingsError, match="Persona-Chat"):
         read_responses(save(tmp_path, "chats.csv", "a"), speaker=2)
+
+
+SAID: list[dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("paper_settings.toml").read_text("utf-8")
+)["said"]
+PUBLISHED = [table for table in load_tables() if table.id not in BY_PEOPLE]
+
+
+def answers_of(made: Recipe) -> Iterator[tuple[tuple[str, ...], Mapping[str, object]]]:
+    """Yield each command that answers with one of our methods, and all settings of the method."""
+    for words in made.commands:
+        for method in options(words, "--method"):
+            if words[1] in ("responses", "qa", "run") and method in METHODS:
+                given = dict(each.split("=", 1) for each in options(words, "--set"))
+                yield words, all_settings(method, given)
+
+
+@pytest.mark.parametrize("said", SAID, ids=lambda said: f"{said['paper']}: {said['place']}")
+def test_recipes_are_as_the_papers_say(said: dict[str, Any]) -> None:
+    tables = [t for t in PUBLISHED if any(fnmatch(t.id, each) for each in said["tables"])]
+    assert tables
+    for table in tables:
+        assert table.paper == said["paper"]
+        made = recipe(table.id, Inputs(out=Path("runs"), options={"model": "openai:x"}))
+        reasons = " / ".join(made.deviations)
+        assert all(words in reasons for words in said.get("unsaid", ()))
+        if model := said.get("model"):
+            assert f"in the paper of {model}" in reasons
+            published = Inputs(out=Path("runs"), options={"model": f"openai:{model}"})
+            assert f"in the paper of {model}" not in str(recipe(table.id, published).deviations)
+        asked = False
+        for words, settings in answers_of(made):
+            [method] = options(words, "--method")
+            expected = {**said.get("settings", {}), **said.get("methods", {}).get(method, {})}
+            wrong = {
+                name: (settings[name], value)
+                for name, value in expected.items()
+                if name in settings and settings[name] != value
+            }
+            assert not wrong, (table.id, words)
+            if rows := said.get("rows"):
+                assert settings.get("retrieval") in (None, "hybrid", *rows.values())
+            for name, value in said.get("options", {}).items():
+                assert options(words, f"--{name}") == [value], words
+            if embedder := said.get("embedder"):
+                compares = settings.get("retrieval", "okapi") not in ("okapi", "lexical")
+                assert options(words, "--embedder") == [embedder] * compares, words
+                asked = asked or compares
+        assert asked or "embedder" not in said
+        for label, retrieval in said.get("rows", {}).items():
+            rows = [row for row in table.rows if label in row.label]
+            assert {row.settings["retrieval"] for row in rows} == {retrieval}
+
+
+def test_each_tables_settings_are_held_against_its_paper() -> None:
+    for table in PUBLISHED:
+        if table.bench != "segmentation":
+            of_table = [said for said in SAID if any(fnmatch(table.id, t) for t in said["tables"])]
+            said = {name for entry in of_table for name in entry}
+            assert {"model", "settings"} & said or any(
+                "no temperature" in str(each.get("unsaid")) for each in of_table
+            ), table.id
+
+
+def test_a_deviation_is_printed_below_the_table(run: Terminal) -> None:
+    out = run.bare("bench", "reproduce", "rsum-retrieval", "--commands").out
+    assert "# run in part, because DPR encodes" in out
+    assert "# run in part, because the answers are those of local, in the paper of gpt-3.5" in out
+
+
+def test_the_users_embedder_takes_the_place_of_the_papers() -> None:
+    named = Inputs(out=Path("runs"), options={"model": "x", "embedder": "openai:e"})
+    made = recipe("secom-cost", named)
+    assert {each for words in made.commands for each in options(words, "--embedder")} == {
+        "openai:e"
+    }
+    assert any("the vectors are those of openai:e" in reason for reason in made.deviations)
+    folder = "sentence-transformers-euclidean:models/multi-qa-mpnet-base-dot-v1"
+    downloaded = Inputs(out=Path("runs"), options={"model": "x", "embedder": folder})
+    assert "the vectors are those of" not in str(recipe("secom-cost", downloaded).deviations)
+    local = Inputs(out=Path("runs"), options={"model": "x", "embedder": "local"})
+    made = recipe("secom-cost", local)
+    assert not any(options(words, "--embedder") for words in made.commands)
+    assert any("the vectors are those of local" in reason for reason in made.deviations)
+
+
+def test_further_methods_run_beside_those_of_a_table() -> None:
+    inputs = Inputs(out=Path("runs"), options={"model": "x"}, also=["summary-buffer"])
+    own = recipe("theanine-msc", inputs)
+    [words] = [each for each in own.commands if options(each, "--method") == ["summary-buffer"]]
+    assert options(words, "--set") == ["temperature=0.75"]
+    assert Path(words[-1]) in own.runs
+    against = recipe("theanine-g-eval", Inputs(out=Path("runs"), also=["no-memory"]))
+    assert against.commands[-1][:2] == ("bench", "pairwise")
+    for name in ("segmentation-tiage", "conditional-ablation-feedback"):
+        with pytest.raises(SettingsError, match="no place for other methods"):
+            recipe(name, inputs)
+    with pytest.raises(SettingsError, match="unknown method 'nosuch'"):
+        recipe("theanine-msc", Inputs(out=Path("runs"), also=["nosuch"]))
 
 
 @pytest.mark.slow

@@ -118,7 +118,15 @@ def test_a_row_of_two_sets_is_their_mean_for_the_same_settings() -> None:
 @pytest.mark.parametrize(
     ("name", "method", "settings", "label"),
     [
-        ("theanine-ablations", "theanine", {"search": "memories"}, "Theanine"),
+        ("theanine-ablations", "theanine-paper", {}, "Theanine"),
+        (
+            "theanine-ablations",
+            "theanine-paper",
+            {"relation_aware": "false"},
+            "without relation-aware linking",
+        ),
+        # As runs of earlier releases have them.
+        ("theanine-ablations", "theanine", {"paper": "true"}, "Theanine"),
         (
             "theanine-ablations",
             "theanine",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -105,7 +104,7 @@ def ablated() -> dict[str, list[Record]]:
     """Two parts: one that is worth much, and one that is worth nothing."""
     run, less = sample(0.5).results.values(), sample().results.values()
     return {
-        name: [asdict(row) for row in compare_paired(without, run)]
+        name: [row.record() for row in compare_paired(without, run)]
         for name, without in (("lexical", less), ("date", run))
     }
 

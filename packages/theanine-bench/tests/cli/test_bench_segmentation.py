@@ -28,8 +28,8 @@ def test_every_segmenter_is_measured(run: Terminal, data: str, tmp_path: Path) -
         pk, wd = output["metrics"]["Pk"], output["metrics"]["WD"]
         assert 0 <= pk["mean"] <= wd["mean"] <= 1
         assert pk["n"] == 3
-    assert output["corpus"] == {"F1": 1, "score": 1}
-    assert output["corpus_intervals"]["F1"] == {"low": 1, "high": 1, "n": 3}
+    assert output["corpus"] == {"F1:gaps": 1}
+    assert output["corpus_intervals"]["F1:gaps"] == {"low": 1, "high": 1, "n": 3}
     few = run.bare("bench", "segmentation", data, "--limit", "2", "--json").json
     assert few["metrics"]["Pk"]["n"] == 2
     page = tmp_path / "topics.html"

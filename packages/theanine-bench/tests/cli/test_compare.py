@@ -100,7 +100,16 @@ def test_it_tells_what_each_takes_and_leaves_the_users_store_alone(
     file = tmp_path / "a.json"
     ran = run.bare("compare", "--methods", "exchange,no-memory", "--json", str(file))
     assert "130 turns in 10 sessions, 5 questions" in ran.out
-    for measure in ("given back", "evidence", "remember", "recall", "calls", "money", "disk"):
+    for measure in (
+        "given back",
+        "evidence",
+        "precision",
+        "remember",
+        "recall",
+        "calls",
+        "money",
+        "disk",
+    ):
         assert measure in ran.out
     assert not run.store.exists() and not Path("runs").exists()
     turn, nothing = json.loads(file.read_text("utf-8"))["facts"].values()
@@ -114,7 +123,7 @@ def test_it_tells_what_each_takes_and_leaves_the_users_store_alone(
 def test_the_models_calls_are_counted_where_they_were_made(run: Terminal, tmp_path: Path) -> None:
     with ScriptedServer(answer) as server:
         model = ["--model", "openai:scripted", "--base-url", server.base_url]
-        found = compared(run, tmp_path / "run", "--methods", "theanine,exchange", *model)
+        found = compared(run, tmp_path / "run", "--methods", "theanine-paper,exchange", *model)
         calls = len(server.calls)
     one, other = method_results(found)
     assert one.remembering.calls + one.recalling.calls == calls > 0
@@ -154,16 +163,18 @@ def test_the_same_command_tries_again_what_failed_and_pays_for_nothing_twice(
 
     with ScriptedServer(respond) as server:
         model = ["--model", "openai:scripted", "--base-url", server.base_url, "--limit", "1"]
-        compared(run, out, "--methods", "theanine", *model, fine=False)
+        compared(run, out, "--methods", "theanine-paper", *model, fine=False)
         remembered = method_results(anyio.run(read_run, out))[0].remembering.calls
         failing[0] = False
-        found = compared(run, out, "--methods", "theanine", *model)
-        again = run.bare("compare", "--methods", "theanine", *model, "--out", str(out), "--replay")
+        found = compared(run, out, "--methods", "theanine-paper", *model)
+        again = run.bare(
+            "compare", "--methods", "theanine-paper", *model, "--out", str(out), "--replay"
+        )
         calls = len(server.calls)
-        compared(run, out, "--methods", "theanine", *model)
+        compared(run, out, "--methods", "theanine-paper", *model)
         assert len(server.calls) == calls
     assert method_results(found)[0].remembering.calls == remembered > 0
-    assert found.results["theanine/1"].complete
+    assert found.results["theanine-paper/1"].complete
     assert "1 result, all identical; no model was called" in again.out
 
 
@@ -214,7 +225,9 @@ def test_runs_are_reported_exported_and_held_against_each_other(
     diff = run.bare("bench", "diff", few, many, "--json").json
     assert diff["samples"] == 5
     means = diff["metrics"]["evidence"]["means"]
-    assert means[1]["mean"] == method_results(found)[0].evidence > means[0]["mean"]
+    exchange = method_results(found)[0].evidence
+    assert means[1]["mean"] == pytest.approx(exchange)
+    assert exchange > means[0]["mean"]
     run.bare("bench", "report", few)
     assert (Path(few) / "report.html").read_text("utf-8") == page.read_text("utf-8")
     table = run.bare("bench", "export", many, "--format", "md").out.splitlines()
@@ -230,10 +243,7 @@ def test_a_recall_that_fails_counts_as_nothing_found(tmp_path: Path) -> None:
     histories, asked = read_questions(HARBOUR, HARBOUR.with_name("questions.json"))
     with ScriptedServer(by_step({"refine": status(400)})) as server:
         model = {"model": "openai:scripted", "base_url": server.base_url}
-        settings = {"search": "memories"}
-        run = compare(
-            tmp_path / "run", histories, asked[:2], "theanine", settings=settings, **model
-        )
+        run = compare(tmp_path / "run", histories, asked[:2], "theanine-paper", **model)
     (one,) = method_results(run)
     assert not one.failures
     assert all(r.failures and not r.recalled for r in one.results.values())

@@ -75,7 +75,7 @@ def test_questions_run_report_and_replay(run: Terminal, folder: Path) -> None:
         assert (sent["temperature"], sent["max_tokens"]) == (0.75, 999)
         assert made.out == "q.txt: 2 questions\n"
         # The scripted reply repeats the first part, which must be the best one.
-        best = ["--set", "search=memories", "--set", "retrieved=1"]
+        best = ["--method", "theanine-paper", "--set", "retrieval=hybrid", "--set", "retrieved=1"]
         command = ["run", "q.txt", "--out", "r", *best, *model(server), *judge(server)]
         ran = teafarm(run, *command, "--min-success", "0.9")
         assert "success        1.000" in ran.out and "judging: 2 calls" in ran.out

@@ -13,8 +13,10 @@ from support.history_samples import save
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from support.running import Terminal
 from theanine.errors import BadInput
+from theanine.llm.prompt_folder import PromptFolder
 from theanine.testing import ScriptedServer
 from theanine.testing.answers import answer, blocks_of
+from theanine.testing.scripted import ScriptedModel
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.generation import conditional, secom
 from theanine_bench.generation.conditional import (
@@ -23,6 +25,7 @@ from theanine_bench.generation.conditional import (
     find_background_fault,
     read_seeds,
 )
+from theanine_bench.generation.drafts import forecast
 from theanine_bench.generation.secom import Pair, Pairs, find_fault, question_drafts
 
 pytestmark = pytest.mark.anyio
@@ -98,6 +101,16 @@ async def test_prompts_match_their_snapshots_and_fence_quoted_text(tmp_path: Pat
         check_snapshot(step.name, calm[step.name])
         check_fences(calm[step.name], attacked[step.name])
     assert calm.keys() == {step.name for step in STEPS}
+
+
+def test_the_prompts_of_a_folder_are_estimated(tmp_path: Path) -> None:
+    drafts = conditional_drafts("continue", talks(tmp_path, "I keep gulls."))
+    short, long = (
+        forecast(drafts, ScriptedModel([]), PromptFolder({"generate-continuation.v1": text}))
+        for text in ("Go on.", "word " * 3_000)
+    )
+    assert long.input_tokens - short.input_tokens > 3_000 * len(drafts)
+    assert long.output_tokens == short.output_tokens
 
 
 def _model(server: ScriptedServer) -> tuple[str, ...]:

@@ -22,7 +22,9 @@ from theanine.clock import system_clock
 from theanine.errors import BadInput, SettingsError, UnusableReply
 from theanine.llm.chat import Chat, ScopedChat
 from theanine.llm.limits import Limits
+from theanine.llm.parsing import InvalidReply
 from theanine.llm.prompt import PromptTemplate
+from theanine.llm.prompt_folder import PromptFolder
 from theanine.store import open_store
 from theanine.testing import ScriptedServer
 from theanine.testing.answers import answer, blocks_of
@@ -31,6 +33,7 @@ from theanine_bench.config import NO_METHOD, RunConfig
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.judges.judge import Judge, Unjudged
 from theanine_bench.judges.operations import checks_for
+from theanine_bench.judges.pairwise import CRITERIA
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.runner import Runner
 from theanine_bench.runs.summary import summarize_run
@@ -124,6 +127,50 @@ def test_prompts_match_their_snapshots_and_fence_quoted_text(
         extra={**item.extra, **rubric},
     )
     check_fences(prompt, prompt_of(judge, attacked)[1])
+
+
+BETTER, OVERALL = CRITERIA["specificity"].step, CRITERIA["overall"].step
+CHOICE, SCORE = CRITERIA["choice"].step, find_judge("gpt-score").prompt(ITEM).step
+
+
+@pytest.mark.parametrize(
+    ("step", "reply", "verdict"),
+    [
+        (BETTER, "- Explanation: 1 is vague\n- Better Response: [Response 2]\nSo 1 loses.", 2),
+        (BETTER, "Better Response: 1.", 1),
+        (BETTER, "Better Response: both 1 and 2", None),
+        (BETTER, "Better Response: neither, if not Response 1", None),
+        (OVERALL, "Response 1 is slightly better.", 1),
+        (OVERALL, "[Response 2] is better, as Response 1 does not fit.", 2),
+        (OVERALL, "Response 1 is less consistent than Response 2, so the second wins.", None),
+        (OVERALL, "Response 1 is not better.", None),
+        (OVERALL, "I don't think that Response 1 is better.", None),
+        (OVERALL, "Response 1 is better. No, Response 2 is better.", None),
+        (CHOICE, "C", 3),
+        (CHOICE, "Answer: (B).", 2),
+        (CHOICE, "A is best.", 1),
+        (CHOICE, "A better answer is given in C.", None),
+        (CHOICE, "A good answer lacks.", None),
+        (CHOICE, "Option A is vague, so B.", None),
+        (CHOICE, "B isn't right.", None),
+        (CHOICE, "None of them.", None),
+        (SCORE, "2", 2),
+        (SCORE, "Score: 1.", 1),
+        (SCORE, "Score: 1.5", None),
+        (SCORE, "Score: 10", None),
+        (SCORE, "Of the 2 facts only 1 is in the reply. Score: 1", None),
+        (SCORE, "On a scale of 0 to 2: 2", None),
+    ],
+)
+def test_published_verdicts_are_read_only_where_they_are_sure(
+    step: PromptTemplate[Any], reply: str, verdict: int | None
+) -> None:
+    own = PromptFolder({f"{step.name}.v{step.version}": "Judge it."}).replace(step)
+    if verdict is None:
+        with pytest.raises(InvalidReply):
+            own.parse(reply, {})
+    else:
+        assert verdict in own.parse(reply, {}).model_dump().values()
 
 
 @pytest.mark.parametrize("name", judges())

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from theanine_bench.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
 from theanine_bench.statistics.intervals import (
     bootstrap_interval,
-    mcnemar_p_value,
-    paired_bootstrap_p_value,
 )
 
 RANKED = [[4], [1], [7], [2]]
@@ -51,13 +49,9 @@ def test_bounds(order: list[int], gold: set[int], k: int) -> None:
     assert ndcg_at(best, gold, k, ranked) == pytest.approx(1)
 
 
-def test_intervals_hold_the_mean_and_runs_are_told_apart() -> None:
+def test_intervals_hold_the_mean() -> None:
     values = [0.0, 1.0] * 100
     found = bootstrap_interval(values)
     assert found.low < found.mean == 0.5 < found.high
     assert found.n == 200
     assert bootstrap_interval(values) == found
-    assert paired_bootstrap_p_value(values, values) == 1
-    assert paired_bootstrap_p_value([1.0] * 50, [0.0] * 50) < 0.01
-    assert mcnemar_p_value([True] * 9, [True] * 9) == 1
-    assert mcnemar_p_value([True] * 9, [False] * 9) == pytest.approx(2 / 2**9)

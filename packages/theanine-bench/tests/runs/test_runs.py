@@ -171,8 +171,7 @@ async def test_another_model_remembers(tmp_path: Path) -> None:
     assert (await replay(asked, SETUP, runner.folder)).different == []
 
 
-# One call at a time: timelines are refined concurrently, and how many is up to the scheduler.
-SETUP = RunConfig(model="scripted", judge="judge", settings={"refine": False})
+SETUP = RunConfig(model="scripted", judge="judge", embedder="wordllama")
 
 
 def running(folder: Path, with_: RunModels, asked: Task, **more: Any) -> Runner:

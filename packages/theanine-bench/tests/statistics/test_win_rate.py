@@ -16,10 +16,10 @@ from theanine_bench.statistics.intervals import (
     SMALL_SAMPLE,
     binomial_p_value,
     bootstrap_interval,
-    mcnemar_p_value,
     mean_interval,
     wilson_interval,
 )
+from theanine_bench.statistics.paired import randomization_p_value
 from theanine_bench.statistics.win_rate import win_rate
 
 counts = st.integers(0, 60)
@@ -40,9 +40,8 @@ def test_p_values_equal_scipy_and_are_symmetric(wins: int, losses: int) -> None:
     assert p == pytest.approx(binomial_p_value(losses, wins + losses))
     if wins + losses:
         assert f"{p:.6g}" == f"{stats.binomtest(wins, wins + losses, 0.5).pvalue:.6g}"
-    ours, theirs = [True] * wins + [False] * losses, [False] * wins + [True] * losses
-    if wins + losses:
-        assert mcnemar_p_value(ours, theirs) == pytest.approx(p)
+    same = [0.0] * 5
+    assert randomization_p_value([0.5] * wins + [-0.5] * losses + same) == pytest.approx(p)
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=40), st.integers(0, 9))

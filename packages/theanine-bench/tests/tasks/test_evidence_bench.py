@@ -55,6 +55,7 @@ def test_each_method_recalls_for_each_question_within_each_budget(
     assert whole.scores["within 2000"] == 1
     assert whole.scores["tokens 2000"] > count_tokens(" ".join(text for _, text in TURNS))
     assert whole.scores["within 10"] == whole.scores["tokens 10"] == 0
+    assert 0 < whole.scores["precision 2000"] < 1 and "precision 10" not in whole.scores
     nothing = found.summary["categories"]["pair, no-memory"]
     assert nothing["within 2000"] == {**asdict(wilson_interval(0, 2)), "failed": 0}
     assert found.summary["dropped"]["questions without evidence"] == 2
@@ -140,8 +141,8 @@ def test_what_makes_no_sense_is_told(
 
 
 def test_settings_follow_the_methods_name() -> None:
-    [one] = parse_methods("theanine:retrieved=5:refine=false")
-    assert (one.label, one.method) == ("theanine:retrieved=5:refine=false", "theanine")
+    [one] = parse_methods("theanine-paper:retrieved=5:refine=false")
+    assert (one.label, one.method) == ("theanine-paper:retrieved=5:refine=false", "theanine-paper")
     assert one.settings == {"retrieved": "5", "refine": "false"}
 
 

@@ -22,8 +22,9 @@ from theanine_bench.samples import SampleResult
 from theanine_bench.tasks.links import links_task
 
 MAST = "A storm broke the mast of our old boat in the harbour."
+BERTH = "Our boat Galeb lies in the harbour of Faro."
 PAIRS = [
-    (MAST, "I'm terrified of sailing since the storm broke the mast of our old boat.", "React"),
+    (BERTH, "On Sunday we moved the boat Galeb from Faro to Lisbon.", "Changed"),
     (MAST, MAST, "SameTopic"),
     ("Thanks, have a great day!", "We ate some soup in Faro.", "None"),
 ]

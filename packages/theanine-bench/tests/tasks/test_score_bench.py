@@ -53,7 +53,7 @@ def test_a_row_is_the_mean_of_both_sets(run: Terminal, tmp_path: Path) -> None:
         )
     command = ["bench", "score", str(tmp_path), "--out", str(tmp_path / "out")]
     ran = run.bare(*command, "--metric", "rouge-l")
-    assert re.search(r"\nTheanine .*\nscored: theanine +– +50\.00 ", ran.out)
+    assert re.search(r"\nTheanine .*\nscored: theanine-paper +– +50\.00 ", ran.out)
     assert ran.out.count("theanine-session-5:") == 1
     assert "theanine-session-4" not in ran.out and "theanine-msc:" not in ran.out
     assert "1 answer without a reference" in ran.out
@@ -83,6 +83,31 @@ def test_lines_of_ones_own_are_scored(
     assert (wrong.code, "answr: Extra inputs" in wrong.err) == (2, True)
 
 
+FOREIGN: dict[str, Any] = {
+    "package.json": {"name": "x", "version": "1"},
+    "notes.jsonl": [],
+    "broken.json": "{",
+    "list.json": [1, 2],
+    "cc_comedy_transform.json": [{"unlike": "the others"}],
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_foreign_file_of_a_folder_is_skipped_and_counted(
+    run: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (folder := tmp_path / "answers").mkdir()
+    save(folder, name, FOREIGN[name])
+    alone = run.bare("bench", "score", str(folder), fine=False)
+    assert (alone.code, "no answers in any of 1 file" in alone.err) == (2, True)
+    assert run.bare("bench", "score", str(folder / name), fine=False).code == 2
+    save(folder, "mine.jsonl", '{"answer": "a boat", "reference": "a boat"}\n')
+    ran = run.bare("bench", "score", str(folder), "--metric", "f1", "--json")
+    assert list(ran.json) == ["mine"]
+    assert "1 file without answers skipped:" in ran.err and name in ran.err
+
+
 @pytest.mark.data
 @pytest.mark.slow
 @needs_data("authors_outputs")
@@ -91,7 +116,8 @@ def test_the_authors_outputs_reproduce_their_rows(run: Terminal, tmp_path: Path)
         "bench", "score", str(DATA / "authors_outputs"), "--out", str(tmp_path / "out"),
         "--metric", "corpus-bleu-4", "--metric", "rouge-l",
     )  # fmt: skip
-    rows = re.findall(r"\n(.+?)  +(\d\.\d\d)  (\d\d\.\d\d)  .*\nscored: \w+ +(\S+) +(\S+)", ran.out)
+    row = r"\n(.+?)  +(\d\.\d\d)  (\d\d\.\d\d)  .*\nscored: [\w-]+ +(\S+) +(\S+)"
+    rows = re.findall(row, ran.out)
     assert [row[0] for row in rows] == ["COMEDY", "Theanine"]
     for _, bleu, rouge, own_bleu, own_rouge in rows:  # published, then ours
         assert float(own_bleu) == pytest.approx(float(bleu), abs=0.15)

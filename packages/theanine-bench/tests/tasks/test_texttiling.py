@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from theanine.segmentation import lengths_of, tiling_fault
-from theanine_bench.targets.texttiling import similarity_dips, text_tiling
+from theanine_bench.targets.texttiling import STOP_WORDS, similarity_dips, text_tiling
 
+SENTENCES = (
+    "Sails make a boat go, and the mast of the boat carries them in a strong wind.",
+    "Onion soup wants old bread, and good bread wants butter from the farm nearby.",
+    "The violin teacher came on Monday and we played the second movement twice, slowly.",
+    "Is that so? I had no idea, tell me more about what happened there afterwards.",
+)
 TEXTS = st.lists(st.text(max_size=40), max_size=25)
 
 
@@ -36,9 +45,17 @@ def test_dips_separate_different_directions() -> None:
     assert lengths_of(similarity_dips(directions(5, 4, 6))) == [5, 4, 6]
 
 
-def test_text_tiling_separates_texts_without_shared_words() -> None:
-    boat = ["The boat needs sails.", "New sails for the boat?", "Sails make a boat go."]
-    soup = ["Onion soup with bread.", "Bread in the soup!", "My soup lacks onion."]
-    assert lengths_of(text_tiling([*boat, *soup])) == [3, 3]
+@given(st.lists(st.sampled_from(SENTENCES), min_size=12, max_size=40))
+def test_text_tiling_is_nltks(texts: list[str]) -> None:
+    tokenizer: Any = import_module("nltk.tokenize.texttiling").TextTilingTokenizer(
+        w=10, k=6, stopwords=STOP_WORDS
+    )
+    tiles = [tile.strip() for tile in tokenizer.tokenize("\n\n".join(texts))]
+    spans = text_tiling(texts)
+    assert ["\n\n".join(texts[first : last + 1]) for first, last in spans] == tiles
+
+
+def test_a_dialogue_too_short_for_nltk_is_one_segment() -> None:
     assert text_tiling([]) == []
     assert text_tiling(["Hello"]) == [(0, 0)]
+    assert text_tiling(["Hello there.", "Hi!"]) == [(0, 1)]

@@ -13,10 +13,12 @@ import pytest
 from support.answering import Answering, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.demo import HARBOUR
-from theanine.errors import BadInput, ModelUnavailable, UnusableReply
+from theanine.errors import BadInput, ModelUnavailable, SettingsError, UnusableReply
 from theanine.importers import read_histories
 from theanine.llm.limits import Limits
+from theanine.llm.parsing import InvalidReply
 from theanine.llm.prompt import PromptTemplate
+from theanine.llm.prompt_folder import PromptFolder
 from theanine.testing.answers import answer
 from theanine.testing.scripted import ScriptedModel, task_of
 from theanine.text.formatting import format_speaker
@@ -157,6 +159,41 @@ async def test_unusable_input_or_reply_is_an_error() -> None:
     assert caller.faults
     with pytest.raises(BadInput, match="the summaries of its sessions are empty"):
         await generate_questions(talks(), lambda _: Answering([NOTHING, NOTHING]), 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "per_speaker", "count"),
+    [(FIRST, 1, 1), ([turn(1, "a"), turn(2, "b", "Bo")], 2, 4)],
+)
+async def test_the_published_prompt_is_for_two_questions_of_two_people(
+    first: Sequence[Turn], per_speaker: int, count: int
+) -> None:
+    caller = Answering([], PromptFolder({"teafarm-question.v1": "Ask."}))
+    last = LAST if count == 1 else [turn(3, "c", session=2)]
+    with pytest.raises(SettingsError, match=f"ana would have {count} by"):
+        await generate_questions(talks(first, last), lambda _: caller, per_speaker)
+    assert not caller.asked
+
+
+@pytest.mark.parametrize(
+    ("reply", "fine"),
+    [
+        ("Cows?\nBo: No.\nBo: A mill?\nAna: Yes.", True),
+        ("Question 1\nAna: Cows?\nBo: No.\nQuestion 2\nBo: A mill?\nAna: Yes.", True),
+        ("Ana: Cows?\nBo: No.\nAna: A mill?\nBo: Yes.", False),
+        ("Bo: Cows?\nAna: No.\nAna: A mill?\nBo: Yes.", False),
+        ("Ana: Cows?\nBo: No.", False),
+    ],
+)
+def test_the_published_questions_are_of_one_speaker_each(reply: str, fine: bool) -> None:
+    own = PromptFolder({"teafarm-question.v1": "Ask."}).replace(QUESTION)
+    values = {"speaker_1": "Ana", "speaker_2": "Bo", "statements": "[1] Bo has no cows."}
+    if not fine:
+        with pytest.raises(InvalidReply, match="a question of each speaker"):
+            own.parse(reply, values)
+        return
+    asked = [(one.pair, one.question, one.answer) for one in own.parse(reply, values).questions]
+    assert asked == [(1, "Cows?", "No."), (2, "A mill?", "Yes.")]
 
 
 def test_speaker_pairs() -> None:

@@ -147,7 +147,9 @@ def test_user_without_sessions_is_reported_with_the_line() -> None:
 # our methods
 
 # Without a model the reply quotes one memory; recall from timelines alone puts the best one first.
-TIMELINES = RunConfig(settings={"search": "memories"})
+TIMELINES = RunConfig(
+    method="theanine-paper", settings={"retrieval": "hybrid"}, embedder="wordllama"
+)
 
 
 @pytest.mark.slow
@@ -226,7 +228,7 @@ async def test_memories_of_a_store_are_used_and_the_store_is_unchanged(
     file: Path, tmp_path: Path
 ) -> None:
     location = str(tmp_path / "memory.db")
-    with theanine.open(location) as agent:
+    with theanine.open(location, embedder="wordllama") as agent:
         agent.user("ana").log(read_histories(HARBOUR).histories[0])
         agent.user("ana").remember()
         texts = {memory.id: memory.text for memory in agent.user("ana").memories()}

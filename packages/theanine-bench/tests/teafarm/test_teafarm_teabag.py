@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.running import Terminal
-from theanine.errors import BadInput
+from theanine.errors import BadInput, SettingsError
 from theanine_bench.teafarm.sources import from_histories
 from theanine_bench.teafarm.task import teafarm_task
 from theanine_bench.teafarm.teabag import TeaBag, is_teabag, read_teabag
@@ -78,6 +80,62 @@ def objects() -> dict[str, Any]:
     return {"id": "e1", "sessions": sessions, "qa": by_speaker}
 
 
+def parallel() -> dict[str, Any]:
+    lists = {f"{name}s": [entry[name] for entry in ASKED] for name in ("question", "answer")}
+    sessions = {f"session{n}": talk(n) for n in range(1, 6)}
+    return {"id": "e1", **sessions, **lists, "session6": SIX}
+
+
+def in_one() -> dict[str, Any]:
+    lists = {name: [entry[name] for entry in ASKED] for name in ("question", "answer")}
+    return {"id": "e1", "sessions": [talk(n) for n in range(1, 6)], "qa": lists, "session6": SIX}
+
+
+def pairs() -> dict[str, Any]:
+    entries = [[entry["question"], entry["answer"]] for entry in ASKED]
+    return {"id": "e1", "sessions": [talk(n) for n in range(1, 6)], "qas": entries, "session6": SIX}
+
+
+RAW = {
+    "marks": "[Question 1]\n{0}\n[Answer 1]\nSpeaker 2: {1}\n[Question 2]\n{2}\n[Answer 2]\n{3}",
+    "no first mark": "{0}\n[Answer 1]: {1}\n\n[Question 2]:\n{2}\n[Answer 2]\n{3}\n",
+    "short": "Q1: {0}\nA1: {1}\nQ2: {2}\nA2: {3}",
+    "bold": "**Question 1:** {0}\n**Answer 1:** {1}\n\n**Question 2:** {2}\n**Answer 2:** {3}",
+    "lines": "Speaker 1: {0}\nSpeaker 2: {1}\n{2}\n{3}",
+}
+
+
+def raw(form: str) -> str:
+    return RAW[form].format(*(entry[name] for entry in ASKED for name in ("question", "answer")))
+
+
+def as_text(form: str) -> Any:
+    def made() -> dict[str, Any]:
+        sessions = {f"session{n}": talk(n) for n in range(1, 6)}
+        return {"id": "e1", **sessions, "counterfactual_qa": raw(form), "session6": SIX}
+
+    made.__name__ = form
+    return made
+
+
+def a_row_each() -> list[dict[str, Any]]:
+    sessions = {f"session{n}": talk(n) for n in range(1, 6)}
+    return [
+        {"dataset": "MSC", "id": "e1", **sessions, **entry, "session6": led}
+        for entry, led in zip(ASKED, SIX, strict=True)
+    ]
+
+
+def write_table(file: Path, rows: list[dict[str, Any]], dump: Any) -> None:
+    """Write rows with their lists and objects as texts in cells."""
+    cells = [{k: v if isinstance(v, str) else dump(v) for k, v in row.items()} for row in rows]
+    with file.open("w", encoding="utf-8", newline="") as out:
+        delimiter = "\t" if file.suffix == ".tsv" else ","
+        writer = csv.DictWriter(out, [*cells[0]], delimiter=delimiter)
+        writer.writeheader()
+        writer.writerows(cells)
+
+
 def read(folder: Path, value: Any, name: str = "teabag.json") -> TeaBag:
     file = folder / name
     file.write_text(value if isinstance(value, str) else json.dumps(value), "utf-8")
@@ -85,9 +143,24 @@ def read(folder: Path, value: Any, name: str = "teabag.json") -> TeaBag:
     return read_teabag(file)
 
 
-@pytest.mark.parametrize("form", [listed, numbered, short, chronicles, objects])
-def test_every_spelling_gives_the_same_questions(tmp_path: Path, form: Any) -> None:
-    bag = read(tmp_path, [form()])
+FORMS = [listed, numbered, short, chronicles, objects, parallel, in_one, pairs, a_row_each]
+
+
+@pytest.mark.parametrize("form", [*FORMS, *map(as_text, RAW)], ids=lambda form: form.__name__)
+@pytest.mark.parametrize("name", ["t.json", "t.csv", "t.tsv", "python.csv", "t.parquet"])
+def test_every_spelling_gives_the_same_questions(tmp_path: Path, form: Any, name: str) -> None:
+    made: Any = form()
+    rows: list[dict[str, Any]] = [made] if isinstance(made, dict) else made
+    file = tmp_path / name
+    if name == "t.parquet":
+        table = pytest.importorskip("pyarrow").Table.from_pylist(rows)
+        pytest.importorskip("pyarrow.parquet").write_table(table, file)
+    elif name == "t.json":
+        file.write_text(json.dumps(rows), "utf-8")
+    else:
+        write_table(file, rows, repr if name == "python.csv" else json.dumps)
+    assert is_teabag(file)
+    bag = read_teabag(file)
     first, two = bag.question_file.questions
     assert (first.user, first.asks, first.answers) == ("e1", "Speaker 1", "Speaker 2")
     assert (first.text, first.answer) == (ASKED[0]["question"], "I have never been there.")
@@ -168,6 +241,28 @@ def test_the_gaps_between_sessions_are_kept(tmp_path: Path) -> None:
 def test_missing_fields_are_reported(tmp_path: Path, value: Any, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         read(tmp_path, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", "", "it has no rows"),
+        ("t.csv", "a,b\n1,2,3\n", "more cells than there are columns"),
+        ("t.csv", 'a,b\n"1"2,3\n', "expected after"),
+        ("t.tsv", "id\tsession1\n1\tA: Hi\n", "episode 1: no questions in it"),
+    ],
+)
+def test_a_faulty_table_is_reported(tmp_path: Path, name: str, content: str, message: str) -> None:
+    (tmp_path / name).write_text(content, "utf-8")
+    with pytest.raises(BadInput, match=message):
+        read_teabag(tmp_path / name)
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
+def test_parquet_names_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    with pytest.raises(SettingsError, match=r"t\.parquet needs pyarrow: pip install pyarrow"):
+        read_teabag(tmp_path / "t.parquet")
 
 
 def test_question_file_is_not_teabag(tmp_path: Path) -> None:

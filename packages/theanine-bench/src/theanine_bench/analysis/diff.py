@@ -99,7 +99,7 @@ class Diff:
                 name: {
                     "means": [asdict(mean) for mean in means],
                     "against_first": [
-                        {"difference": asdict(paired.difference), "p": paired.p}
+                        paired.record()
                         for comparison in self.comparisons
                         for paired in comparison
                         if paired.measure == name
@@ -168,7 +168,7 @@ def _failing(
 
 def less_is_better(metric: str) -> bool:
     """Return whether lower is better for a metric."""
-    return metric.split("/")[-1] in LESS_IS_BETTER
+    return metric.split("/")[-1].removesuffix(":gaps") in LESS_IS_BETTER
 
 
 def regressions(diff: Diff, limits: Mapping[str, float]) -> list[str]:

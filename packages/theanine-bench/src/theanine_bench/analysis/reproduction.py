@@ -9,11 +9,13 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from theanine.errors import SettingsError
-from theanine.methods.registry import METHODS, method_class
+from theanine.llm.prompt_folder import PromptFolder
+from theanine.methods.registry import DEFAULT, METHODS, all_settings, method_class, names
 from theanine.types import LOCAL_MODEL
 from theanine_bench.analysis.tables import FOLDER, RUN_MEASURES, Row, Table
 from theanine_bench.metrics.neural import NEURAL
@@ -29,11 +31,20 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 """The commands of the benches whose runs have answers."""
 LACKS: Mapping[str, frozenset[str]] = {
     "generate": frozenset({"embedder", "judge", "judge-base-url"}),
-    "examples": frozenset({"model", "base-url", "embedder", "judge", "judge-base-url", "limit"}),
+    "examples": frozenset(
+        {"model", "base-url", "embedder", "judge", "judge-base-url", "limit", "prompts"}
+    ),
     "segmentation": frozenset({"embedder", "judge", "judge-base-url"}),
     "pairwise": frozenset({"model", "base-url", "embedder"}),
 }
 """The options of :class:`Inputs` that these commands lack."""
+PROMPTS: Mapping[str, str] = {
+    "Theanine": "theanine",
+    "Theanine, first version": "theanine",
+    "Conditional memory": "conditional-memory",
+    "LLM-Rsum": "llm-rsum",
+}
+"""The folder of each paper's published prompts; SeCom's are figures, of which there is no text."""
 GOLDEN = "golden responses"
 """The method that stands for the references in the tables."""
 
@@ -47,7 +58,11 @@ class Inputs:
         settings: for each method that has them, such as ``llmlingua_model=models/llmlingua-2``.
         neural: folders of the models of BERTScore and MAUVE, by metric; without one, the metric is
             left out.
-        options: further options of every command that has them, by name without dashes.
+        options: further options of every command that has them, by name without dashes. Without
+            an ``embedder``, runs that compare vectors have the paper's.
+        also: further methods to run on the data of the table, with their own settings and the
+            table's temperature.
+        prompts: folder with a folder of prompts for each paper (``tools/published_prompts.py``).
     """
 
     out: Path
@@ -55,6 +70,8 @@ class Inputs:
     settings: Sequence[str] = ()
     neural: Mapping[str, str] = field(default_factory=dict[str, str])
     options: Mapping[str, str] = field(default_factory=dict[str, str])
+    also: Sequence[str] = ()
+    prompts: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,27 +81,44 @@ class Recipe:
     Attributes:
         runs: the folders of those that have rows in the table.
         omitted: the rows that no command fills.
+        deviations: why the runs are not those of the paper, a reason each, as they follow
+            "because".
     """
 
     commands: tuple[tuple[str, ...], ...]
     runs: tuple[Path, ...]
     omitted: tuple[str, ...]
+    deviations: tuple[str, ...]
 
 
 def table_recipe(table: Table, inputs: Inputs) -> Recipe:
-    """Return the commands that fill a table. Raises SettingsError for one that only people fill."""
+    """Return the commands that fill a table.
+
+    Raises SettingsError for one that only people fill, and for further methods that don't exist or
+    where a table has no place for them.
+    """
     group, sets = _group(table)
+    if inputs.prompts and (paper := PROMPTS.get(table.paper)):
+        prompts = {"prompts": str(inputs.prompts / paper)}
+        inputs = replace(inputs, options={**inputs.options, **prompts})
+    added = _further_rows(table, group, inputs)
     commands = [
         (*shlex.split(words.format(out=inputs.out)), *_given(words, inputs))
         for words in group.get("prepare", ())
     ]
     runs: list[Path] = []
     omitted: list[str] = []
-    for row in table.rows:
+    deviations = [*group.get("deviations", ()), *_other_models(group, inputs)]
+    if inputs.prompts and table.paper not in PROMPTS:
+        deviations.append("the paper's prompts are figures: the prompts are ours")
+    for row in [*table.rows, *added]:
         more: Mapping[str, Any] = group.get("rows", {}).get(row.label, {})
+        if row in added:
+            more = {"version": ""}
+        deviations += [f"of {row.label}: {reason}" for reason in more.get("deviations", ())]
         settings = {**group.get("settings", {}), **row.settings, **more.get("settings", {})}
         row = replace(row, method=more.get("method", row.method), settings=settings)
-        if not row.method and not more:
+        if not row.method and more.keys() <= {"deviations"}:
             omitted.append(row.label)
             continue
         for name in table.sets:
@@ -94,7 +128,39 @@ def table_recipe(table: Table, inputs: Inputs) -> Recipe:
                     commands.append(command)
                 if has_row and (folder := Path(command[-1])) not in runs:
                     runs.append(folder)
-    return Recipe(commands=tuple(commands), runs=tuple(runs), omitted=tuple(omitted))
+    return Recipe(
+        commands=tuple(commands),
+        runs=tuple(runs),
+        omitted=tuple(omitted),
+        deviations=tuple(dict.fromkeys(deviations)),
+    )
+
+
+def _further_rows(table: Table, group: Mapping[str, Any], inputs: Inputs) -> list[Row]:
+    """Return a row for each method that the user wants in the table."""
+    for name in inputs.also:
+        method_class(name)  # raises for an unknown one
+    own = table.bench == "pairwise" and "method" not in group.get("against", {})
+    if inputs.also and (own or table.bench == "segmentation"):
+        rows = "settings of one method" if own else "segmenters"
+        raise SettingsError(f"{table.id} has no place for other methods: its rows are {rows}")
+    return [Row(name, name, ()) for name in inputs.also]
+
+
+def _other_models(group: Mapping[str, Any], inputs: Inputs) -> Iterator[str]:
+    """Yield how the models that the user named differ from the paper's."""
+    model, published = inputs.options.get("model", LOCAL_MODEL), group.get("model", "")
+    if published and not model.endswith(published):
+        yield f"the answers are those of {model}, in the paper of {published}"
+    embedder, published = inputs.options.get("embedder", ""), group.get("embedder", "")
+    if embedder and published and _without_folder(embedder) != _without_folder(published):
+        yield f"the vectors are those of {embedder}, in the paper of {published}"
+
+
+def _without_folder(model: str) -> tuple[str, str]:
+    """Return the kind and the own name of a model, which may be in a folder of that name."""
+    kind, _, name = model.partition(":")
+    return kind, name.rstrip("/").rpartition("/")[2]
 
 
 @cache
@@ -155,13 +221,16 @@ def _answer(
         words += ["--method", row.method, *_settings(row, more.get("version", "true"), inputs)]
     if bench in ("responses", "qa"):
         words += _metrics(metrics, inputs)
+    if bench != "segmentation" and "embedder" not in inputs.options and _has_vectors(words):
+        published = more.get("embedder")
+        words += ["--embedder", published] if published else []
     options = shlex.split(more.get("options", "").format(out=inputs.out))
     return _command([*words, *options], data, row.method or row.label, inputs)
 
 
 def _settings(row: Row, version: str, inputs: Inputs) -> list[str]:
     """Return the settings of a row's method as options."""
-    if row.method not in METHODS:
+    if row.method not in names():
         return []
     config = method_class(row.method).Config
     known = {field.name for field in fields(config)}
@@ -176,6 +245,15 @@ def _settings(row: Row, version: str, inputs: Inputs) -> list[str]:
     ]
     given += [each for each in inputs.settings if each.partition("=")[0] in known]
     return [word for each in given for word in ("--set", each)]
+
+
+def _has_vectors(words: Sequence[str]) -> bool:
+    """Return whether the method that a command runs compares vectors, with its settings."""
+    method = words[words.index("--method") + 1]
+    given = dict(word.split("=", 1) for option, word in pairwise(words) if option == "--set")
+    if method not in METHODS or method == DEFAULT:
+        return True
+    return all_settings(method, given).get("retrieval", "okapi") not in ("okapi", "lexical")
 
 
 def _metrics(names: Sequence[str], inputs: Inputs) -> list[str]:
@@ -193,9 +271,17 @@ def _metrics(names: Sequence[str], inputs: Inputs) -> list[str]:
 def _command(words: Sequence[str], data: str, name: str, inputs: Inputs) -> tuple[str, ...]:
     """Return a command with the options of its bench and with its folder, the last word."""
     whole = (*words, *_given(shlex.join(words), inputs))
-    digest = sha256(shlex.join(whole).encode()).hexdigest()[:8]
+    digest = sha256(shlex.join(_with_hashes(whole)).encode()).hexdigest()[:8]
     slug = "-".join("".join(c if c.isalnum() else " " for c in f"{data} {name}").lower().split())
     return (*whole, "--out", str(inputs.out / f"{slug}-{digest}"))
+
+
+def _with_hashes(words: Sequence[str]) -> list[str]:
+    """Return the words of a command with the hashes of its prompts instead of their folder."""
+    return [
+        str(sorted(PromptFolder.read(word).hashes().items())) if option == "--prompts" else word
+        for option, word in pairwise(("", *words))
+    ]
 
 
 def _given(words: str, inputs: Inputs) -> list[str]:

@@ -11,7 +11,7 @@ from math import isnan
 from typing import Any
 
 from theanine.errors import SettingsError
-from theanine.methods.registry import all_settings, canonical_method
+from theanine.methods.registry import all_settings, current_method
 from theanine.types import LOCAL_MODEL
 from theanine_bench.config import SCORE
 from theanine_bench.metrics.neural import NEURAL
@@ -161,8 +161,8 @@ def run_row(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any
     if compared := summary.get("compared"):
         config = compared[1 if table.opponents else 0]
     values = tuple(_value(column, table, summary) for column in table.columns)
-    method = canonical_method(config["method"], warn=False)
-    return Row(run_label(settings, summary), method, values, _settings(method, config["settings"]))
+    method, given = _current(config["method"], config["settings"])
+    return Row(run_label(settings, summary), method, values, _settings(method, given))
 
 
 def run_label(settings: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
@@ -187,6 +187,14 @@ def _describe(config: Mapping[str, Any]) -> str:
         given.append(f"judged by {config['judge']}")
     settings = f" ({', '.join(given)})" if given else ""
     return f"{config['method']}{settings}, {config['model']}"
+
+
+def _current(method: str, settings: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
+    """Return what a run's method and settings are called now; of other targets as they are."""
+    try:
+        return current_method(method, settings, warn=False)
+    except SettingsError:
+        return method, settings
 
 
 def _settings(method: str, given: Mapping[str, object]) -> Mapping[str, object]:

@@ -59,8 +59,8 @@ LINES = 4
 WIDTH = 160
 LEGEND = (
     "failed: sessions not remembered; given back: tokens for a question; evidence: of the labelled "
-    "turns, those that came back; calls: of the model, to remember + to recall; tokens: to the "
-    "model + from it"
+    "turns, those that came back; precision: of the turns that came back, those labelled; calls: "
+    "of the model, to remember + to recall; tokens: to the model + from it"
 )
 
 
@@ -125,7 +125,7 @@ def compare(
     theanine compare --data memory.db --methods theanine,secom
     theanine compare --data locomo10.json --methods theanine,exchange,session --html compared.html
     theanine compare --data talks.jsonl --questions questions.txt --model openai:gpt-4o-mini
-    theanine compare --methods theanine,raw=theanine --set raw.refine=false
+    theanine compare --methods theanine,plain=theanine --set plain.timelines=false
     """
     if data is None:
         data = HARBOUR
@@ -170,7 +170,7 @@ def _parse_methods(methods: str, settings: Sequence[str]) -> list[ComparedMethod
     if len(set(labels)) < len(labels):
         raise SettingsError(
             f"--methods {methods!r}: name each once, or give the second a label of its own, such "
-            "as theanine,raw=theanine"
+            "as theanine,plain=theanine"
         )
     chosen: dict[str, dict[str, object]] = {label: {} for label in labels}
     for setting in settings:

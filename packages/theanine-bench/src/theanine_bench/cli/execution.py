@@ -19,6 +19,7 @@ from theanine.cli.rendering import console, show_table
 from theanine.cli.text import pluralize
 from theanine.errors import SettingsError
 from theanine_bench.cli.live import Live
+from theanine_bench.cli.prompts import read_prompts
 from theanine_bench.cli.run_options import (
     JudgingOptions,
     RunOptions,
@@ -43,6 +44,7 @@ def run_config(options: JudgingOptions, settings: Mapping[str, object] | None = 
         judge=options.judge,
         judge_base_url=options.judge_base_url,
         judge_settings=parse_model_settings(options.judge_settings, "--judge-set"),
+        prompts=read_prompts(options.prompts),
     )
     if not isinstance(options, RunOptions):
         return config

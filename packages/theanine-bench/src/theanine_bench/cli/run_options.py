@@ -87,6 +87,14 @@ ReplayOption = Annotated[
     bool,
     typer.Option("--replay", help="Repeat the run from its journal, without a model, and compare."),
 ]
+PromptsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--prompts",
+        metavar="FOLDER",
+        help="Prompts in place of ours, in files named by step and version, such as respond.v1.md.",
+    ),
+]
 BudgetOption = Annotated[
     int | None,
     typer.Option("--budget", min=0, metavar="N", help="Maximum tokens of a recollection."),
@@ -200,6 +208,7 @@ class JudgingOptions:
         int, typer.Option(min=1, metavar="N", help="Samples, and model calls, at once.")
     ] = 8
     max_cost: CostOption = None
+    prompts: PromptsOption = None
     timeout: TimeoutOption = None
     replay: ReplayOption = False
     as_json: JsonOption = False

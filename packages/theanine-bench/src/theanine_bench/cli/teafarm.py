@@ -29,7 +29,13 @@ from theanine.llm.open import open_chat
 from theanine.types import History
 from theanine_bench.analysis.tables import Row, insert_rows, load_tables
 from theanine_bench.cli.execution import exit_unless_complete, run_or_replay, show_summary
-from theanine_bench.cli.run_options import RunOptions, parse_model_settings, run_command
+from theanine_bench.cli.prompts import read_prompts
+from theanine_bench.cli.run_options import (
+    PromptsOption,
+    RunOptions,
+    parse_model_settings,
+    run_command,
+)
 from theanine_bench.datasets.registry import resolve_data_path
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.statistics.intervals import Interval
@@ -71,6 +77,7 @@ def make(
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     model_settings: ModelSettingsOption = None,
+    prompts: PromptsOption = None,
     timeout: TimeoutOption = None,
 ) -> None:
     """Write counterfactual questions about any conversations, each with a session that leads to it.
@@ -94,7 +101,8 @@ def make(
     with progress(len(histories), "questions") as step:
         write = partial(
             write_question_file, histories, out, data=data, store=store, model=chat,
-            per_speaker=questions, limits=Limits().with_timeout(timeout), progress=lambda _: step(),
+            per_speaker=questions, limits=Limits().with_timeout(timeout),
+            prompts=read_prompts(prompts), progress=lambda _: step(),
         )  # fmt: skip
         results = anyio.run(write)
     blank = "" if chat else " to fill in: no language model is configured (--model)"

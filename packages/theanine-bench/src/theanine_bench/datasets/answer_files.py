@@ -30,7 +30,7 @@ NO_REFERENCE = "answers without a reference"
 _ID = re.compile(r"(?P<episode>.+)-s(?P<session>\d+)-t(?P<turn>\d+)")
 _TURN = re.compile(r"(?P<speaker>[^:\n]{1,60}): ")
 _SYSTEMS = {
-    "theanine": "theanine",
+    "theanine": "theanine-paper",
     "comedy": "comedy",
     "memochat": "memochat",
     "ret_update": "memory-update",

@@ -8,6 +8,7 @@ and laid out as theirs, which :mod:`theanine_bench.datasets.formats.conditional`
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +22,9 @@ from theanine.fences import list_items, one_line
 from theanine.importers import read_histories
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.chat import ScopedChat
+from theanine.llm.parsing import InvalidReply
 from theanine.llm.prompt import load_prompt
+from theanine.llm.published import whole_text, without_label
 from theanine.private_files import make_folder
 from theanine.types import Transcript
 from theanine_bench.files import read_lines, read_text, write_atomically
@@ -73,20 +76,62 @@ class Background(BaseModel):
     exchanges: list[Exchange]
 
 
+def _published_question(reply: str, _: Mapping[str, str]) -> dict[str, str]:
+    """Read a question and its answer with [sep] between them."""
+    question, separator, answer = without_label(reply, "Output").partition("[sep]")
+    if not separator:
+        raise InvalidReply("it lacks [sep] between question and answer")
+    return {"question": question.strip(), "answer": answer.strip()}
+
+
+_TURN = re.compile(r"<(user|human|assistant)(?: \d+)?>\s*:?", re.IGNORECASE)
+
+
+def _published_turns(reply: str) -> list[dict[str, str]]:
+    """Return the exchanges of a dialogue with <user> or <Human 1>: before each turn of the user's.
+
+    A last turn of the user's without an answer is the request itself.
+    """
+    pieces = _TURN.split(re.sub(r"</?(?:start|end)_chat>", "", reply))
+    texts = [piece.strip() for piece in pieces[2::2]]
+    roles = ["assistant" if role.lower() == "assistant" else "user" for role in pieces[1::2]]
+    if roles != ["user", "assistant"] * (len(roles) // 2) + ["user"] * (len(roles) % 2):
+        raise InvalidReply("its turns are not the user's and the assistant's by turns")
+    pairs = zip(texts[::2], texts[1::2], strict=False)
+    return [{"user": user, "assistant": assistant} for user, assistant in pairs]
+
+
+def _published_exchange(reply: str, _: Mapping[str, str]) -> dict[str, str]:
+    if len(exchanges := _published_turns(reply)) != 1:
+        raise InvalidReply(f"it has {len(exchanges)} exchanges of <user> and <assistant>, not 1")
+    return exchanges[0]
+
+
+def _published_background(reply: str, _: Mapping[str, str]) -> dict[str, object]:
+    return {"exchanges": _published_turns(reply)}
+
+
 _LONG = ReplyBounds(3_000)
-QUESTION = load_prompt(PACKAGE, "generate-question", 1, QuestionAnswer)
+QUESTION = load_prompt(
+    PACKAGE, "generate-question", 1, QuestionAnswer, published=_published_question
+)
 CONTINUATION = load_prompt(
     PACKAGE,
     "generate-continuation",
     1,
     Exchange,
     ReplyBounds(3_000, {"user": {"maxLength": 4_000}, "assistant": {"maxLength": 12_000}}),
+    published=_published_exchange,
 )
-SIMILAR = load_prompt(PACKAGE, "generate-similar", 1, Request)
+SIMILAR = load_prompt(PACKAGE, "generate-similar", 1, Request, published=whole_text("request"))
 ANSWER = load_prompt(PACKAGE, "generate-answer", 1, str, _LONG)
-SUGGESTION = load_prompt(PACKAGE, "generate-suggestion", 1, Suggestion)
+SUGGESTION = load_prompt(
+    PACKAGE, "generate-suggestion", 1, Suggestion, published=whole_text("suggestion")
+)
 IMPROVED = load_prompt(PACKAGE, "generate-improved", 1, str, _LONG)
-BACKGROUND = load_prompt(PACKAGE, "generate-background", 1, Background)
+BACKGROUND = load_prompt(
+    PACKAGE, "generate-background", 1, Background, published=_published_background
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

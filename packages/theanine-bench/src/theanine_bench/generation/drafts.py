@@ -15,6 +15,7 @@ from theanine.llm.chat import Chat, ScopedChat
 from theanine.llm.gather import gather
 from theanine.llm.limits import Limits
 from theanine.llm.prompt import PromptTemplate
+from theanine.llm.prompt_folder import NO_PROMPTS, PromptFolder
 from theanine.store import open_store
 from theanine.text.formatting import estimate_tokens
 from theanine.types import Scope
@@ -30,9 +31,10 @@ SCOPE = Scope("bench generate")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call that will be made: estimated tokens of its prompt and of its reply."""
+    """A call that will be made: its step, and estimated tokens of what it quotes and replies."""
 
-    input_tokens: int
+    step: PromptTemplate[Any]
+    quoted_tokens: int
     output_tokens: int
 
 
@@ -76,13 +78,19 @@ class Generated(Generic[T]):
 def expect_call(step: PromptTemplate[Any], output_tokens: int, *texts: str) -> Call:
     """Return the call of a step whose prompt quotes these texts."""
     quoted = sum(map(estimate_tokens, texts))
-    return Call(input_tokens=estimate_tokens(step.template) + quoted, output_tokens=output_tokens)
+    return Call(step=step, quoted_tokens=quoted, output_tokens=output_tokens)
 
 
-def forecast(drafts: Iterable[Draft[Any]], model: ChatModel) -> Forecast:
+def forecast(
+    drafts: Iterable[Draft[Any]], model: ChatModel, prompts: PromptFolder | None = None
+) -> Forecast:
     """Estimate the cost of generating the drafts."""
     calls = [call for draft in drafts for call in draft.calls]
-    tokens = sum(c.input_tokens for c in calls), sum(c.output_tokens for c in calls)
+    own = prompts or NO_PROMPTS
+    tokens = (
+        sum(estimate_tokens(own.replace(c.step).template) + c.quoted_tokens for c in calls),
+        sum(c.output_tokens for c in calls),
+    )
     return Forecast(
         calls=len(calls),
         input_tokens=tokens[0],
@@ -97,6 +105,7 @@ async def generate(
     model: ChatModel,
     *,
     limits: Limits | None = None,
+    prompts: PromptFolder | None = None,
     progress: Callable[[], None] = lambda: None,
 ) -> Generated[T]:
     """Generate the drafts.
@@ -107,7 +116,7 @@ async def generate(
     await store.open()
     pieces: list[T] = []
     failures: list[tuple[str, str]] = []
-    chat = Chat(model, store, system_clock, limits)
+    chat = Chat(model, store, system_clock, limits, prompts=prompts)
     try:
         # The journal only keeps calls of known scopes.
         await store.start_session(SCOPE, system_clock(), key=SCOPE.user)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.parsing import InvalidReply
 from theanine.llm.prompt import load_prompt
+from theanine.llm.published import find_labeled
 from theanine.text.formatting import one_line
 from theanine_bench.judges.judge import PROMPTS, Judge, JudgePrompt, Unjudged, always
 from theanine_bench.judges.rendering import (
@@ -33,7 +36,21 @@ class TeaFarmVerdict(BaseModel):
 
 
 CORRECT, INCORRECT = "Correct", "Incorrect"
-TEAFARM_PROMPT = load_prompt(PROMPTS, "teafarm-judge", 2, TeaFarmVerdict)
+
+
+def _published_verdict(reply: str, _: Mapping[str, str]) -> dict[str, object]:
+    """Read the paper's verdict, which has no word on open answers."""
+    fields = find_labeled(reply, {"reason": "Evaluation", "verdict": "Result"})
+    return {
+        "reason": fields["reason"],
+        "open": False,
+        "verdict": fields["verdict"].strip(" .{}\"'*"),
+    }
+
+
+TEAFARM_PROMPT = load_prompt(
+    PROMPTS, "teafarm-judge", 2, TeaFarmVerdict, published=_published_verdict
+)
 
 
 class Hundred(BaseModel):
@@ -82,6 +99,13 @@ class Order(BaseModel):
 
     events: list[EventSaid]
     missing: list[int] = Field(description="the numbers of the points that no event is")
+
+
+def _published_score(reply: str, _: Mapping[str, str]) -> dict[str, int]:
+    numbers = {*re.findall(r"\d+(?:[.,]\d+)?", reply)}
+    if len(numbers) != 1 or not numbers <= {"0", "1", "2"}:
+        raise InvalidReply("it must hold one number alone: 0, 1 or 2")
+    return {"score": int(numbers.pop())}
 
 
 _POINT_SCORES = {"fully": 1.0, "partly": 0.5, "no": 0.0}
@@ -216,7 +240,9 @@ _JUDGES = (
         worst={"gpt-score": 0.0},
         prompt=always(
             JudgePrompt(
-                step=load_prompt(PROMPTS, "judge-gpt-score", 1, Covered),
+                step=load_prompt(
+                    PROMPTS, "judge-gpt-score", 1, Covered, published=_published_score
+                ),
                 values=_reference_values,
                 to_scores=lambda verdict: {"gpt-score": float(verdict.score)},
             )

@@ -68,6 +68,7 @@ class Judge:
         prompt = self.prompt(result)
         verdict = await judge.ask(
             prompt.step,
+            self.name,
             source_sessions=(),  # the judge's own scope has no sessions
             check=lambda reply: prompt.check(result, reply),
             bounds=None,

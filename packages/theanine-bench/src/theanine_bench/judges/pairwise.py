@@ -6,6 +6,7 @@ verdict that changes with the order is a tie and counts as a flip.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -15,7 +16,9 @@ from pydantic import BaseModel, Field
 
 from theanine.errors import SettingsError
 from theanine.llm.chat import ScopedChat
+from theanine.llm.parsing import InvalidReply
 from theanine.llm.prompt import PromptTemplate, load_prompt
+from theanine.llm.published import partition_label
 from theanine.text.formatting import format_speaker, one_line
 from theanine_bench.judges.answers import REASON, grounds
 from theanine_bench.judges.judge import PROMPTS
@@ -50,11 +53,37 @@ class Best(BaseModel):
         return self.best
 
 
-REPLIES = load_prompt(PROMPTS, "compare-replies", 1, Better)
-WITH_PAST = load_prompt(PROMPTS, "compare-with-past", 1, Better)
+_OPTION = re.compile(r"([^.!?\n]*)\bresponse\W*([12])\W+is\s+((?:\w+\s+)?better)\b", re.IGNORECASE)
+_DOUBT = re.compile(r"\b(?:not?|never|neither|nor|hardly|if|whether)\b|n['’]t\b", re.IGNORECASE)
+_ARTICLE = re.compile(r"\bA (?!is\b|because\b)[a-z]")
+
+
+def _published_better(reply: str, _: Mapping[str, str]) -> dict[str, object]:
+    """Read G-Eval's better response, or LLM-Rsum's option that one of them is better."""
+    before, found, better = partition_label(reply, "Better Response")
+    line = better.strip().partition("\n")[0]
+    options = [*_OPTION.finditer(reply)]
+    named = {*re.findall(r"\d+", line)} if found else {option[2] for option in options}
+    said = line if found else " ".join(option[1] + option[3] for option in options)
+    if len(named) != 1 or not named <= {"1", "2"} or _DOUBT.search(said):
+        raise InvalidReply("it doesn't say which response is better")
+    explanation = partition_label(before, "Explanation")[2] or before
+    return {"explanation": explanation.strip(), "better": int(named.pop())}
+
+
+def _published_best(reply: str, _: Mapping[str, str]) -> dict[str, int]:
+    """Read the letter of the best answer, if no other one is in the reply."""
+    letters = {*re.findall(rf"\b[{LETTERS}]\b", reply)}
+    if len(letters) != 1 or _ARTICLE.search(reply) or _DOUBT.search(reply):
+        raise InvalidReply("it must name one option by its letter, and no other")
+    return {"best": LETTERS.index(letters.pop()) + 1}
+
+
+REPLIES = load_prompt(PROMPTS, "compare-replies", 1, Better, published=_published_better)
+WITH_PAST = load_prompt(PROMPTS, "compare-with-past", 1, Better, published=_published_better)
 RECALLED = load_prompt(PROMPTS, "compare-recalled", 1, Better)
 ANSWERS = load_prompt(PROMPTS, "compare-answers", 1, Better)
-CHOICE = load_prompt(PROMPTS, "choose-answer", 1, Best)
+CHOICE = load_prompt(PROMPTS, "choose-answer", 1, Best, published=_published_best)
 
 Candidate = Mapping[str, Any]
 """``{run, answer, made_by, recalled}``: one run's part of a compared result."""
@@ -144,6 +173,7 @@ class PairwiseMetric:
         shown = [result.extra["candidates"][index] for index in order]
         verdict = await judge.ask(
             self.criterion.step,
+            self.criterion.name,
             source_sessions=(),  # the judge's own scope has no sessions
             check=lambda reply: None if reply.chosen <= len(order) else f"there are {len(order)}",
             bounds=None,
@@ -168,16 +198,22 @@ def orders(seed: str, candidates: Sequence[int]) -> tuple[Sequence[int], Sequenc
     return order, order[::-1]
 
 
+def _answers(candidates: Sequence[Candidate]) -> list[str]:
+    return [one_line(candidate["answer"] or "") or NOTHING for candidate in candidates]
+
+
 def _numbered_answers(candidates: Sequence[Candidate], speaker: str = "") -> str:
-    answers = [one_line(candidate["answer"] or "") or NOTHING for candidate in candidates]
+    answers = _answers(candidates)
     return "\n".join(f"{number}: {speaker}{text}" for number, text in enumerate(answers, 1))
 
 
 def _responses(result: SampleResult, candidates: Sequence[Candidate]) -> dict[str, str]:
     speaker = f"{format_speaker(result.speaker)}: "
+    answers = _answers(candidates)
     return {
         "conversation": conversation(result),
         "responses": _numbered_answers(candidates, speaker),
+        **{f"response_{number}": f"{speaker}{text}" for number, text in enumerate(answers, 1)},
     }
 
 
@@ -199,6 +235,9 @@ def _choices(result: SampleResult, candidates: Sequence[Candidate]) -> Mapping[s
         "reference": reference(result),
         "conversation": conversation(result),
         "answers": _numbered_answers(candidates),
+        "options": "\n".join(
+            f"{letter}: {text}" for letter, text in zip(LETTERS, _answers(candidates), strict=False)
+        ),
     }
 
 

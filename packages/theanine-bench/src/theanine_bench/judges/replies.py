@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.parsing import InvalidReply
 from theanine.llm.prompt import load_prompt
 from theanine.text.formatting import format_speaker, one_line
 from theanine_bench.judges.answers import REASON
@@ -75,9 +78,16 @@ def _reply_values(result: SampleResult) -> dict[str, str]:
     }
 
 
+def _published_rating(reply: str, _: Mapping[str, str]) -> dict[str, str]:
+    """Read an explanation and a score in double brackets."""
+    if not (scores := [*re.finditer(r"\[\[\s*(\d+)\s*\]\]", reply)]):
+        raise InvalidReply("it lacks a score in the form [[score]]")
+    return {"explanation": reply[: scores[-1].start()].strip(), "score": scores[-1][1]}
+
+
 def _quality_judge(name: str) -> Judge:
     prompt = JudgePrompt(
-        step=load_prompt(PROMPTS, "judge-quality", 1, Rating),
+        step=load_prompt(PROMPTS, "judge-quality", 1, Rating, published=_published_rating),
         values=lambda result: {**_reply_values(result), "quality": QUALITIES[name]},
         to_scores=lambda verdict: {name: float(verdict.score)},
     )

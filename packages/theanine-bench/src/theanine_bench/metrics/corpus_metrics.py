@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -19,10 +19,9 @@ from theanine_bench.samples import SampleResult, is_score_of
 from theanine_bench.statistics.intervals import (
     RESAMPLES,
     Floats,
-    bootstrap_p_value,
     percentile_interval,
 )
-from theanine_bench.statistics.paired import PairedComparison
+from theanine_bench.statistics.paired import MIN_PAIRS, PairedComparison, drawn_p_value
 
 UNTESTED = (
     "no p-value, as it would have to be measured anew for every resample; it is of all samples of "
@@ -49,8 +48,8 @@ class CorpusResult:
 
     Attributes:
         values: one per run; None for a run without it.
-        against: each later run compared with the first, by a paired bootstrap over the common
-            samples. Empty if there is no test.
+        against: each later run compared with the first over the common samples, by swapping the
+            answers of random ones. Empty if there is no test.
         why: why there is no test.
     """
 
@@ -60,7 +59,7 @@ class CorpusResult:
 
     def record(self) -> dict[str, Any]:
         """JSON-ready."""
-        tested = [{"difference": asdict(one.difference), "p": one.p} for one in self.against]
+        tested = [one.record() for one in self.against]
         return {"values": list(self.values), "against_first": tested, "why": self.why}
 
 
@@ -134,13 +133,15 @@ def _test(
     counts = [metric.counts(results) for results in zip(*compared, strict=True)]
     values = [by_category(name, first, partial(_value, bleu, own)) for own in counts]
     resampled = [by_category(name, first, partial(_resample, bleu, own)) for own in counts]
+    swapped = [by_category(name, first, partial(_swap, bleu, own, counts[0])) for own in counts[1:]]
     sizes = Counter(f"{name}/{result.category}" for result in first)
 
     def compare(row: str, run: int) -> PairedComparison:
         ours, theirs, n = values[run][row], values[0][row], sizes[row] or len(first)
         differences = resampled[run][row] - resampled[0][row]
-        difference = percentile_interval(ours - theirs, differences, n)
-        return PairedComparison(row, ours, theirs, difference, bootstrap_p_value(differences), n)
+        interval = percentile_interval(ours - theirs, differences, n) if n > 1 else None
+        p = drawn_p_value(ours - theirs, swapped[run - 1][row]) if n >= MIN_PAIRS else None
+        return PairedComparison(row, ours, theirs, interval, p, n)
 
     return {
         row: CorpusResult(
@@ -160,3 +161,19 @@ def _resample(bleu: SacreBleu, counts: NDArray[np.int64], rows: Sequence[int]) -
     own, rng, n = counts[list(rows)], np.random.default_rng(0), len(rows)
     drawn = (np.bincount(rng.integers(0, n, n), minlength=n) @ own for _ in range(RESAMPLES))
     return np.array([bleu.from_counts(sums.tolist()) for sums in drawn], np.float64)
+
+
+def _swap(
+    bleu: SacreBleu, ours: NDArray[np.int64], theirs: NDArray[np.int64], rows: Sequence[int]
+) -> Floats:
+    """Return differences in BLEU with the answers of random samples swapped between two runs."""
+    differences, rng = (ours - theirs)[list(rows)], np.random.default_rng(0)
+    own, other = ours[list(rows)].sum(0), theirs[list(rows)].sum(0)
+    moved = (rng.integers(0, 2, len(rows)) @ differences for _ in range(RESAMPLES))
+    return np.array(
+        [
+            bleu.from_counts((own - some).tolist()) - bleu.from_counts((other + some).tolist())
+            for some in moved
+        ],
+        np.float64,
+    )

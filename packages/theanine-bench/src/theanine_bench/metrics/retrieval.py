@@ -1,6 +1,7 @@
 """Retrieval metrics of a result: ``recall@K``, ``nDCG@K``, ``session hit@K``, ``DCG``, ``MRR``,
-``within N`` (evidence recalled within N tokens), ``tokens N`` (tokens of that recollection), and
-``score of evidence`` and ``score of others``.
+``within N`` (evidence recalled within N tokens), ``precision N`` (share of the turns recalled
+within N tokens that are evidence), ``tokens N`` (tokens of that recollection), and ``score of
+evidence`` and ``score of others``.
 
 They read ``SampleResult.output`` as :mod:`theanine_bench.tasks.retrieval` writes it, and the last
 two as :mod:`theanine_bench.tasks.evidence` does.
@@ -17,8 +18,8 @@ from theanine.llm.chat import ScopedChat
 from theanine_bench.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
 from theanine_bench.samples import SampleResult, Score
 
-NAMES = ("recall@K", "session hit@K", "nDCG@K", "DCG", "MRR", "within N", "tokens N")
-_NAME = re.compile(r"(recall@|session hit@|nDCG@|within |tokens )(\d+)|(DCG|MRR)")
+NAMES = ("recall@K", "session hit@K", "nDCG@K", "DCG", "MRR", "within N", "precision N", "tokens N")
+_NAME = re.compile(r"(recall@|session hit@|nDCG@|within |precision |tokens )(\d+)|(DCG|MRR)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +39,14 @@ class RetrievalMetric:
         return {self.name: 0.0}
 
     async def score(self, result: SampleResult, judge: ScopedChat | None = None) -> Score:
-        """Return the score under the metric's name."""
+        """Return the score under the metric's name; none for a precision of nothing."""
         if not result.output:
             return Score(values=self.worst)
-        return Score(values={self.name: self._compute(result.output)})
+        value = self._compute(result.output)
+        return Score(values={} if value is None else {self.name: value})
 
-    def _compute(self, output: Mapping[str, Any]) -> float:
+    def _compute(self, output: Mapping[str, Any]) -> float | None:
+        """Return the value; None for the precision of a recollection that is empty."""
         match = _NAME.fullmatch(self.name)
         assert match
         kind, k = match[1] or match[3], int(match[2] or 0)
@@ -61,6 +64,9 @@ class RetrievalMetric:
                 return reciprocal_rank(output["ranked"], gold)
             case "within ":
                 return recall_at([output["within"][str(k)]], gold, 1)
+            case "precision ":
+                returned = output["returned"][str(k)]
+                return len(output["within"][str(k)]) / returned if returned else None
             case _:
                 return output["tokens"][str(k)]
 

@@ -1,13 +1,17 @@
 """Segmentation metrics.
 
-All take the lengths, in turns, of consecutive segments over the same turns. The window of Pk and
-WindowDiff is half the mean length of a reference segment, rounded half to even, at least 1.
+All take the lengths, in turns, of consecutive segments over the same turns. ``Pk``, ``WD``, ``F1``
+and ``score`` are what the program of SuperDialSeg (Jiang et al., 2023) prints, by which SeCom's
+table 4 is scored: means over dialogues, with windows of at least two turns, of which the last
+reaches beyond the last boundary. Those that end in ``:gaps`` are by definition: windows of at least
+one turn over the gaps between turns, and F1 over the boundaries of all dialogues together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,26 +25,38 @@ Lengths = Sequence[int]
 _Counts = NDArray[np.int64]
 
 
-def pk(reference: Lengths, predicted: Lengths) -> float:
+def pk(reference: Lengths, predicted: Lengths, *, by_gaps: bool = False) -> float:
     """Return Pk, 0 (best) to 1 (Beeferman, Berger and Lafferty, 1999).
 
-    That is the share of turn pairs, a window apart, that only one of the two segmentations puts in
-    one segment. A dialogue no longer than the window has no pair and gives 0.
+    That is the share of windows that only one of the two segmentations leaves whole. A dialogue
+    shorter than the window gives 0.
     """
-    expected, actual = _boundaries_in_windows(reference, predicted)
+    expected, actual = _boundaries_in_windows(reference, predicted, by_gaps)
     differ: NDArray[np.bool_] = (expected == 0) != (actual == 0)
     return float(differ.mean()) if len(expected) else 0.0
 
 
-def window_diff(reference: Lengths, predicted: Lengths) -> float:
+def window_diff(reference: Lengths, predicted: Lengths, *, by_gaps: bool = False) -> float:
     """Return WindowDiff, 0 (best) to 1 (Pevzner and Hearst, 2002).
 
     That is the share of windows in which the two segmentations have different numbers of
-    boundaries. A dialogue no longer than the window gives 0.
+    boundaries. A dialogue shorter than the window gives 0.
     """
-    expected, actual = _boundaries_in_windows(reference, predicted)
+    expected, actual = _boundaries_in_windows(reference, predicted, by_gaps)
     differ: NDArray[np.bool_] = expected != actual
     return float(differ.mean()) if len(expected) else 0.0
+
+
+def boundary_f1(reference: Lengths, predicted: Lengths) -> float:
+    """Return the F1 of the boundaries of a dialogue, 0 to 1; 0 where none is right."""
+    correct, total = _count_boundaries(reference, predicted)
+    return 2 * correct / max(1, total)
+
+
+def segmentation_score(reference: Lengths, predicted: Lengths) -> float:
+    """Return (2 F1 + (1 - Pk) + (1 - WindowDiff)) / 4, 0 to 1 (best) (SeCom 2025, appendix)."""
+    errors = pk(reference, predicted) + window_diff(reference, predicted)
+    return (2 * boundary_f1(reference, predicted) + 2 - errors) / 4
 
 
 def boundaries(lengths: Lengths) -> set[int]:
@@ -48,33 +64,45 @@ def boundaries(lengths: Lengths) -> set[int]:
     return set(np.cumsum(lengths[:-1], dtype=int).tolist())
 
 
-def _boundaries_in_windows(reference: Lengths, predicted: Lengths) -> tuple[_Counts, _Counts]:
+def _count_boundaries(reference: Lengths, predicted: Lengths) -> tuple[int, int]:
+    """Return the number of correct boundaries, and of all that are expected or found."""
+    expected, actual = boundaries(reference), boundaries(predicted)
+    return len(expected & actual), len(expected) + len(actual)
+
+
+def _boundaries_in_windows(
+    reference: Lengths, predicted: Lengths, by_gaps: bool
+) -> tuple[_Counts, _Counts]:
     """Return the number of boundaries in each window, for both segmentations."""
     if sum(reference) != sum(predicted) or min((*reference, *predicted), default=1) < 1:
         raise ValueError("both segmentations must cover the same turns, with no empty segment")
-    if not reference:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    window = max(1, round(sum(reference) / len(reference) / 2))
-    expected = np.repeat(np.arange(len(reference)), reference)
-    actual = np.repeat(np.arange(len(predicted)), predicted)
-    return expected[window:] - expected[:-window], actual[window:] - actual[:-window]
+    turns = sum(reference)
+    window = max(1 if by_gaps else 2, round(turns / max(1, len(reference)) / 2))
+    found: list[_Counts] = []
+    for lengths in (reference, predicted):
+        passed = np.zeros(turns + (not by_gaps), np.int64)  # boundaries before each turn
+        passed[list(boundaries(lengths))] = 1
+        passed = np.cumsum(passed)
+        found.append(passed[window:] - passed[:-window])
+    return found[0], found[1]
 
 
 @dataclass(frozen=True, slots=True)
-class WindowMetric:
-    """Pk or WindowDiff of a dialogue. Lower is better; 1 if the segmenter failed.
+class DialogueMetric:
+    """A figure of a dialogue; the worst one if the segmenter failed.
 
     Compares ``extra["gold"]`` with ``output["segments"]``, both the lengths of segments.
     """
 
     name: str
     compute: Callable[[Lengths, Lengths], float]
+    is_error: bool = False
     needs_judge: bool = False
 
     @property
     def worst(self) -> Mapping[str, float]:
-        """1."""
-        return {self.name: 1.0}
+        """1 for an error, else 0."""
+        return {self.name: float(self.is_error)}
 
     async def score(self, result: SampleResult, judge: ScopedChat | None = None) -> Score:
         """Return the score under the metric's name."""
@@ -85,45 +113,39 @@ class WindowMetric:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentationFigure:
-    """F1 of boundaries, or the paper's score, over all dialogues, with a bootstrap interval."""
+class PooledF1:
+    """F1 of the boundaries of all dialogues, with a bootstrap interval."""
 
     name: str
-    compute: Callable[[Floats], Floats]
-    """From mean Pk, mean WindowDiff, and the numbers of correct and of all boundaries per dialogue,
-    as ``(…, 4)``, to ``(…)``."""
 
     def score(self, results: Sequence[SampleResult]) -> Mapping[str, Interval]:
         """Return the figure over the dialogues that were segmented; empty if none was."""
-        counts = np.array([_counts(r) for r in results if r.output], np.float64)
+        counts = np.array(
+            [
+                _count_boundaries(result.extra["gold"], result.output["segments"])
+                for result in results
+                if result.output
+            ],
+            np.float64,
+        )
         if not len(counts):
             return {}
         rng = np.random.default_rng(0)
         samples = counts[rng.integers(0, len(counts), (RESAMPLES, len(counts)))].mean(1)
-        value = float(self.compute(counts.mean(0)))
-        return {self.name: percentile_interval(value, self.compute(samples), len(counts))}
-
-
-def _counts(result: SampleResult) -> tuple[float, float, int, int]:
-    reference, predicted = result.extra["gold"], result.output["segments"]
-    expected, actual = boundaries(reference), boundaries(predicted)
-    correct, total = len(expected & actual), len(expected) + len(actual)
-    return pk(reference, predicted), window_diff(reference, predicted), correct, total
+        value = float(_f1(counts.mean(0)))
+        return {self.name: percentile_interval(value, _f1(samples), len(counts))}
 
 
 def _f1(counts: Floats) -> Floats:
-    """Return the F1 of boundaries over all dialogues; a dialogue's end is no boundary."""
-    return 2 * counts[..., 2] / np.maximum(counts[..., 3], 1e-9)
-
-
-def _score(counts: Floats) -> Floats:
-    """Return (2 F1 + (1 - Pk) + (1 - WindowDiff)) / 4, 0 to 1 (best) (SeCom 2025, appendix)."""
-    return (2 * _f1(counts) + 2 - counts[..., 0] - counts[..., 1]) / 4
+    return 2 * counts[..., 0] / np.maximum(counts[..., 1], 1e-9)
 
 
 METRICS = {
-    "Pk": WindowMetric("Pk", pk),
-    "WD": WindowMetric("WD", window_diff),
-    "F1": SegmentationFigure("F1", _f1),
-    "score": SegmentationFigure("score", _score),
+    "Pk": DialogueMetric("Pk", pk, is_error=True),
+    "WD": DialogueMetric("WD", window_diff, is_error=True),
+    "F1": DialogueMetric("F1", boundary_f1),
+    "score": DialogueMetric("score", segmentation_score),
+    "Pk:gaps": DialogueMetric("Pk:gaps", partial(pk, by_gaps=True), is_error=True),
+    "WD:gaps": DialogueMetric("WD:gaps", partial(window_diff, by_gaps=True), is_error=True),
+    "F1:gaps": PooledF1("F1:gaps"),
 }

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, cast
 
 from theanine.errors import BadInput, SettingsError
+from theanine.methods.registry import stored_method
 from theanine.private_files import make_folder
 from theanine.store import Store, open_store
 from theanine.text.words import format_date
@@ -134,7 +135,7 @@ def needing_past(results: Sequence[SampleResult]) -> Sequence[SampleResult]:
 
 async def _summary_tasks(run: RunFolder) -> AsyncIterator[RatingTask]:
     """Yield a task for each session that memories were made of."""
-    method = run.settings()["config"]["method"]
+    method = stored_method(run.settings()["config"]["method"])
     async with _open_store(run) as store:
         for scope in await store.scopes():
             memories: dict[int, list[str]] = {}
@@ -154,7 +155,7 @@ async def _summary_tasks(run: RunFolder) -> AsyncIterator[RatingTask]:
 
 async def _link_tasks(run: RunFolder) -> AsyncIterator[RatingTask]:
     """Yield a task for each link between memories."""
-    method = run.settings()["config"]["method"]
+    method = stored_method(run.settings()["config"]["method"])
     async with _open_store(run) as store:
         for scope in await store.scopes():
             memories = {m.id: m for m in await store.memories(scope, method=method)}
@@ -182,7 +183,7 @@ async def _refinement_tasks(
     run: RunFolder, results: Mapping[str, SampleResult]
 ) -> AsyncIterator[RatingTask]:
     """Yield a task for each recalled part that was made of several memories."""
-    method = run.settings()["config"]["method"]
+    method = stored_method(run.settings()["config"]["method"])
     async with _open_store(run) as store:
         for group in dict.fromkeys(result.group for result in results.values()):
             memories = {m.id: m for m in await store.memories(Scope(group), method=method)}

@@ -56,6 +56,7 @@ def _column(method: MethodResults) -> dict[str, Any]:
         "recalling": _usage(method.recalling),
         "tokens": method.tokens,
         "found": method.evidence,
+        "precision": method.precision,
         "disk": method.disk,
     }
 

@@ -29,10 +29,7 @@ def diff_page(diff: Diff) -> str:
         "lowerIsBetter": [name for name in diff.means if less_is_better(name)],
         "means": {name: list(map(asdict, means)) for name, means in diff.means.items()},
         "comparisons": [
-            {
-                paired.measure: {"difference": paired.difference.mean, "p": paired.p}
-                for paired in run
-            }
+            {paired.measure: {"difference": paired.difference, "p": paired.p} for paired in run}
             for run in diff.comparisons
         ],
         "categories": {

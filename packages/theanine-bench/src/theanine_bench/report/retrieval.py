@@ -27,7 +27,9 @@ def retrieval_page(run: SavedRun, other: SavedRun | None = None) -> str:
         "command": run.command,
         "names": names,
         "runs": [_run(each, label) for each, label in zip(runs, _labels(runs), strict=True)],
-        "compared": list(map(asdict, compare_paired(runs[0].results.values(), theirs.values()))),
+        "compared": [
+            row.record() for row in compare_paired(runs[0].results.values(), theirs.values())
+        ],
         "leftOut": left_out,
         "sameData": len({each.settings["data"] for each in runs}) == 1,
         "ablations": run.summary.get("ablations", {}),

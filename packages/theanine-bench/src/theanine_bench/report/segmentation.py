@@ -33,9 +33,9 @@ def segmentation_page(run: SavedRun) -> str:
 
 
 def _metrics(run: SavedRun) -> dict[str, dict[str, float]]:
-    """Return ``{mean, low, high, n}`` of Pk, WD, F1 and the score, as far as the run has them."""
+    """Return ``{mean, low, high, n}`` of each metric that the run has."""
     summary = run.summary
-    means = {name: summary["metrics"][name] for name in ("Pk", "WD") if name in summary["metrics"]}
+    means = dict(summary["metrics"])
     corpus = {
         name: {"mean": summary["corpus"][name], **interval}
         for name, interval in summary.get("corpus_intervals", {}).items()
@@ -71,7 +71,7 @@ def _item(result: SampleResult) -> dict[str, Any]:
         "texts": [turn["text"] for turn in result.dialogue],
         "gold": result.extra["gold"],
         "predicted": result.output["segments"],
-        "scores": {name: result.scores[name] for name in ("Pk", "WD")},
+        "scores": dict(result.scores),
     }
 
 

@@ -190,7 +190,8 @@ class Runner:
                 # The journal only keeps calls of known scopes.
                 await self._store.start_session(JUDGE_SCOPE, system_clock(), key=JUDGE_SCOPE.user)
                 model = self.cost_limit.wrap(self.models.judge)
-                self._judge = Chat(model, self._store, system_clock, self.limits)
+                prompts = self.config.prompts
+                self._judge = Chat(model, self._store, system_clock, self.limits, prompts=prompts)
                 stack.push_async_callback(self._judge.close)
             try:
                 await self._run_groups(target)

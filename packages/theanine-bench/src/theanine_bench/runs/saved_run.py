@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from theanine.errors import SettingsError
+from theanine.methods.registry import stored_method
 from theanine.store import open_store
 from theanine_bench.runs.folder import COMMAND, SUMMARY, RunFolder
 from theanine_bench.runs.legacy import upgrade_retrieval_items
@@ -84,7 +85,7 @@ async def read_run(path: Path, name: str = "") -> SavedRun:
         results=results,
         summary=summary,
         seconds=seconds,
-        undated=await _undated_sessions(folder, settings["config"]["method"]),
+        undated=await _undated_sessions(folder, stored_method(settings["config"]["method"])),
         facts=facts,
         command=command.read_text("utf-8").strip() if command.exists() else "",
     )

@@ -1,4 +1,4 @@
-"""Means with intervals, and p-values of differences between two runs.
+"""Means with intervals.
 
 The percentile bootstrap is two lines of numpy; it draws what ``scipy.stats.bootstrap`` draws for
 the same seed, without importing scipy for every mean.
@@ -76,30 +76,18 @@ def percentile_interval(value: float, resampled: Floats, n: int) -> Interval:
     return Interval(value, float(low), float(high), n)
 
 
-def paired_bootstrap_p_value(
-    ours: Sequence[float], theirs: Sequence[float], seed: int = 0
-) -> float:
-    """Return the two-sided p-value of the mean difference of paired values.
+def student_interval(values: Sequence[float]) -> Interval | None:
+    """Return the mean with Student's 95 % interval, which is right for few values too.
 
-    Raises ValueError without pairs.
+    None for fewer than two values.
     """
-    differences = np.asarray(ours, np.float64) - np.asarray(theirs, np.float64)
-    if not len(differences):
-        raise ValueError("two runs without a common sample can't be compared")
-    return bootstrap_p_value(_resampled_means(differences, seed))
-
-
-def bootstrap_p_value(differences: Floats) -> float:
-    """Return the two-sided p-value of a difference of 0, given the resamples' differences."""
-    tail = min(float((differences <= 0).mean()), float((differences >= 0).mean()))
-    return min(1.0, 2 * max(tail, 1 / len(differences)))
-
-
-def mcnemar_p_value(ours: Sequence[bool], theirs: Sequence[bool]) -> float:
-    """Return the p-value of McNemar's exact test on paired right and wrong answers."""
-    pairs = list(zip(ours, theirs, strict=True))
-    better, worse = pairs.count((True, False)), pairs.count((False, True))
-    return binomial_p_value(better, better + worse)
+    if len(values) < 2:
+        return None
+    stats: Any = import_module("scipy.stats")  # takes long to import
+    array = np.asarray(values, np.float64)
+    n, mean = len(array), float(array.mean())
+    half = float(stats.t.ppf(0.975, n - 1)) * float(array.std(ddof=1)) / sqrt(n)
+    return Interval(mean, mean - half, mean + half, n)
 
 
 def binomial_p_value(wins: int, decided: int, chance: float = 0.5) -> float:

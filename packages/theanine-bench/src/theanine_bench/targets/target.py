@@ -90,6 +90,7 @@ class TargetContext:
             model=self.metered_model(),
             memory_model=self.metered_memory_model(),
             limits=self.limits,
+            prompts=config.prompts,
             seed=config.seed,
         )
 
@@ -97,7 +98,10 @@ class TargetContext:
         """Return the target's model with the run's journal, limits and cost; None without one."""
         if self.model is None:
             return None
-        return Chat(self.meter(self.model), self.store, system_clock, self.limits)
+        model, prompts = self.meter(self.model), self.config.prompts
+        chat = Chat(model, self.store, system_clock, self.limits, prompts=prompts)
+        chat.asker = self.config.method
+        return chat
 
     def metered_model(self) -> ChatModel | str:
         """Return the client's model, whose cost counts towards the run's limit."""

@@ -1,42 +1,58 @@
-"""Baseline segmenters, which split a session where adjacent blocks of turns differ.
+"""Baseline segmenters, which split a session where adjacent blocks of it differ.
 
 :func:`text_tiling` compares words, :func:`similarity_dips` vectors. Source: Hearst, "TextTiling:
-Segmenting Text into Multi-paragraph Subtopic Passages" (1997), block comparison. Difference: the
-unit is a turn instead of twenty words, so that boundaries fall between turns.
+Segmenting Text into Multi-paragraph Subtopic Passages" (1997), block comparison.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theanine.segmentation import Span, spans_between
-from theanine.text.words import FUNCTION_WORDS, stem, words
+from theanine_bench.metrics.optional_imports import library
+
+STOP_WORDS = (
+    "i me my myself we our ours ourselves you you're you've you'll you'd your yours yourself "
+    "yourselves he him his himself she she's her hers herself it it's its itself they them their "
+    "theirs themselves what which who whom this that that'll these those am is are was were be "
+    "been being have has had having do does did doing a an the and but if or because as until "
+    "while of at by for with about against between into through during before after above below "
+    "to from up down in out on off over under again further then once here there when where why "
+    "how all any both each few more most other some such no nor not only own same so than too "
+    "very s t can will just don don't should should've now d ll m o re ve y ain aren aren't "
+    "couldn couldn't didn didn't doesn doesn't hadn hadn't hasn hasn't haven haven't isn isn't ma "
+    "mightn mightn't mustn mustn't needn needn't shan shan't shouldn shouldn't wasn wasn't weren "
+    "weren't won won't wouldn wouldn't"
+).split()
+"""The English words of nltk's ``stopwords`` corpus, which nltk would download."""
 
 
-def text_tiling(texts: Sequence[str], block: int = 3) -> list[Span]:
-    """Segment by the words of ``block`` turns on each side of a gap.
+def text_tiling(texts: Sequence[str], words: int = 10, block: int = 6) -> list[Span]:
+    """Segment by nltk's TextTiling, as the program of SuperDialSeg does (Jiang et al., 2023).
 
-    A boundary falls where a gap's depth exceeds the dialogue's mean minus half a standard deviation
-    and neither neighbor is deeper.
+    Each turn is a paragraph. A dialogue too short for nltk is one segment.
+
+    Args:
+        words: of a pseudo-sentence.
+        block: pseudo-sentences that are compared on each side of a gap.
     """
-    if len(texts) < 2:
-        return spans_between([], len(texts))
-    counts = [
-        Counter(stem(word) for word in words(text) if word not in FUNCTION_WORDS) for text in texts
-    ]
-    depths = _depths([_similarity(counts, gap, block) for gap in range(1, len(texts))])
-    cutoff = max(0.0, float(depths.mean() - depths.std() / 2))
-    boundaries = [
-        gap + 1
-        for gap, depth in enumerate(depths)
-        if depth > cutoff and not _has_deeper_neighbor(depths, gap)
-    ]
-    return spans_between(boundaries, len(texts))
+    paragraphs = [" ".join(text.split()) for text in texts]
+    tokenizer: Any = library("nltk.tokenize.texttiling").TextTilingTokenizer(
+        w=words, k=block, stopwords=STOP_WORDS
+    )
+    try:
+        tiles: list[str] = tokenizer.tokenize("\n\n".join(paragraphs))
+    except (ValueError, IndexError):
+        tiles = []
+    starts = [0, *accumulate(len(paragraph) + 2 for paragraph in paragraphs)][:-1]
+    ends = list(accumulate(map(len, tiles)))[:-1]
+    return spans_between(sorted({bisect_left(starts, end) for end in ends}), len(texts))
 
 
 def similarity_dips(
@@ -71,19 +87,6 @@ def similarity_dips(
     return spans_between(sorted(starts), turns)
 
 
-def _similarity(counts: Sequence[Counter[str]], gap: int, block: int) -> float:
-    """Return the cosine of the word counts on both sides of a gap."""
-    before, after = Counter[str](), Counter[str]()
-    for count in counts[max(0, gap - block) : gap]:
-        before.update(count)
-    for count in counts[gap : gap + block]:
-        after.update(count)
-    squares = [sum(n * n for n in side.values()) for side in (before, after)]
-    if not all(squares):
-        return 0.0
-    return sum(n * after[word] for word, n in before.items()) / math.sqrt(squares[0] * squares[1])
-
-
 def _depths(similarity: Sequence[float]) -> NDArray[np.float64]:
     """Return how far each gap's similarity lies below the nearest peaks on both sides."""
     depths: list[float] = []
@@ -95,10 +98,3 @@ def _depths(similarity: Sequence[float]) -> NDArray[np.float64]:
             right += 1
         depths.append(similarity[left] + similarity[right] - 2 * similarity[at])
     return np.array(depths)
-
-
-def _has_deeper_neighbor(depths: NDArray[np.float64], at: int) -> bool:
-    """Whether an adjacent gap is the better boundary; of equal ones the first is."""
-    before = at > 0 and depths[at - 1] >= depths[at]
-    after = at + 1 < len(depths) and depths[at + 1] > depths[at]
-    return bool(before or after)

@@ -28,7 +28,12 @@ from theanine.types import History, Transcript, Turn, Usage
 from theanine_bench.config import RunConfig
 from theanine_bench.datasets.labels import find_turns
 from theanine_bench.datasets.questions import UserQuestion
-from theanine_bench.metrics.evidence import EVIDENCE, EvidenceRecalled
+from theanine_bench.metrics.evidence import (
+    EVIDENCE,
+    PRECISION,
+    EvidencePrecision,
+    EvidenceRecalled,
+)
 from theanine_bench.runs.folder import STORES, RunFolder
 from theanine_bench.runs.saved_run import SavedRun
 from theanine_bench.runs.task import Task
@@ -41,7 +46,7 @@ BENCH = "compare"
 SEVERAL = "several"
 """``RunConfig.method`` of a comparison; its settings name the methods."""
 TABLE_COLUMNS = (
-    *("", "memories", "links", "failed", "given back", "evidence"),
+    *("", "memories", "links", "failed", "given back", "evidence", "precision"),
     *("remember", "recall", "calls", "tokens", "money", "disk"),
 )
 
@@ -114,7 +119,7 @@ def compare_task(
         bench=BENCH,
         data=hashlib.sha256(repr((list(histories), content)).encode()).hexdigest(),
         groups=groups,
-        metrics=[EvidenceRecalled()],
+        metrics=[EvidenceRecalled(), EvidencePrecision()],
         target=partial(CompareTarget, labels=group_labels),
         uses_store=False,
     )
@@ -394,7 +399,15 @@ class MethodResults:
     @property
     def evidence(self) -> float | None:
         """The mean share of evidence that was recalled; a failed recall counts as none."""
-        scores = [r.scores[EVIDENCE] for r in self.results.values() if EVIDENCE in r.scores]
+        return self._mean(EVIDENCE)
+
+    @property
+    def precision(self) -> float | None:
+        """The mean share of the recalled turns that are evidence, where any were recalled."""
+        return self._mean(PRECISION)
+
+    def _mean(self, name: str) -> float | None:
+        scores = [r.scores[name] for r in self.results.values() if name in r.scores]
         return fmean(scores) if scores else None
 
 
@@ -445,6 +458,7 @@ def result_table(run: SavedRun) -> ResultTable:
             str(len(one.failures)),
             "–" if one.tokens is None else f"{one.tokens:.0f}",
             "–" if one.evidence is None else f"{one.evidence:.0%}",
+            "–" if one.precision is None else f"{one.precision:.0%}",
             "–" if one.remember_seconds is None else f"{one.remember_seconds:.2f} s",
             "–" if one.recall_seconds is None else f"{one.recall_seconds * 1000:.1f} ms",
             _calls(one),

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
+from math import nan
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -37,19 +38,19 @@ BENCH = "evidence"
 BUDGETS = (250, 500, 600, 1_000, 2_000)
 ALL = "all"
 WITHOUT_TIMELINES = f"{DEFAULT}:timelines=false"
-TIMELINES_ALONE = f"{DEFAULT}:search=memories"
+TIMELINES_ALONE = "theanine-paper"
 
 
 def parse_methods(text: str) -> list[ComparedMethod]:
     """Return methods from ``NAME[:SETTING=VALUE…]``, separated by commas; the text is the label.
 
-    ``all`` stands for every method, and the default one without timelines and from timelines alone.
+    ``all`` stands for every method, and the default one without timelines.
     Raises SettingsError for what is malformed or named twice.
     """
     labels = [label.strip() for label in text.split(",") if label.strip()]
     if labels == [ALL]:
         labels = [DEFAULT, WITHOUT_TIMELINES, TIMELINES_ALONE]
-        labels += [name for name in names() if name != DEFAULT]
+        labels += [name for name in names() if name not in labels]
     if not labels or len(set(labels)) < len(labels):
         raise SettingsError(
             f"--methods {text!r}: name one or more, each once, such as theanine,secom"
@@ -99,7 +100,9 @@ def evidence_task(
                 groups.append(_for_method(group, name, label))
                 methods[groups[-1].id] = label
             read = [replace(group, dropped={}) for group in read]  # counted once
-    metrics = [f"{kind} {budget}" for kind in ("within", "tokens") for budget in budgets]
+    metrics = [
+        f"{kind} {budget}" for kind in ("within", "precision", "tokens") for budget in budgets
+    ]
     return Task(
         bench=BENCH,
         data=sha256(" ".join(map(hash_files, data.values())).encode()).hexdigest(),
@@ -160,20 +163,27 @@ class EvidenceTarget(CompareTarget):
         return failure
 
     async def answer(self, sample: Sample, user: str) -> Output:
-        """Recall within each budget; keep the gold turns recalled, and the tokens."""
+        """Recall within each budget; keep the gold turns recalled, and how much came with them."""
         group = self._memories[user]
         memory = group.client.user(user)
         gold = {group.turns[session, key].id for session, key in sample.extra["gold"]}
         within: dict[str, list[int]] = {}
         tokens: dict[str, int] = {}
+        returned: dict[str, int] = {}
         started = time.perf_counter()
         for budget in self._budgets:
             recollection = await memory.recall(sample.dialogue, budget=budget)
             within[str(budget)] = sorted(gold & {turn.id for turn in recollection.source_turns})
+            returned[str(budget)] = len(recollection.source_turns)
             tokens[str(budget)] = count_tokens(recollection.text)
         return Output(
             seconds=(time.perf_counter() - started) / len(self._budgets),
-            data={"gold": sorted(gold), "within": within, "tokens": tokens},
+            data={
+                "gold": sorted(gold),
+                "within": within,
+                "returned": returned,
+                "tokens": tokens,
+            },
         )
 
     async def facts(self, user: str) -> Mapping[str, Any]:
@@ -220,6 +230,15 @@ class EvidenceTable:
         """Return the mean share of a question's evidence that a method recalls."""
         return mean_interval(self._scores(label, "within", budget))
 
+    def precision(self, label: str, budget: int) -> float:
+        """Return the mean share of the turns of a recollection that are evidence; NaN of none.
+
+        Recollections without turns don't count.
+        """
+        name = f"precision {budget}"
+        scores = [each.scores[name] for each in self._results[label] if name in each.scores]
+        return fmean(scores) if scores else nan
+
     def tokens(self, label: str, budget: int) -> float:
         """Return the mean tokens of a recollection."""
         return fmean(self._scores(label, "tokens", budget))
@@ -256,16 +275,23 @@ def data_names(run: SavedRun) -> list[str]:
 
 
 def result_table(run: SavedRun) -> ResultTable:
-    """Return a row for each data set and method: evidence within each budget, and tokens used."""
+    """Return a row for each data set and method: of each budget the evidence, precision and tokens.
+
+    The precision is the share of the returned turns that are evidence.
+    """
     tables = {name: EvidenceTable(run, name) for name in data_names(run)}
     columns: list[str] = []
     rows: list[list[str]] = []
     for name, table in tables.items():
-        columns = ["data", "method", "n", *map("{:,}".format, table.budgets), "tokens used"]
+        columns = ["data", "method", "n", *map("{:,}".format, table.budgets)]
+        columns += ["precision", "tokens used"]
         for label in table.labels if table.n else ():
             shares = [table.format_share(label, budget) for budget in table.budgets]
             tokens = " / ".join(f"{table.tokens(label, budget):.0f}" for budget in table.budgets)
-            rows.append([name, label, str(table.n), *shares, tokens])
+            precision = " / ".join(
+                f"{table.precision(label, budget):.2f}" for budget in table.budgets
+            )
+            rows.append([name, label, str(table.n), *shares, precision, tokens])
     return ResultTable(columns, rows)
 
 

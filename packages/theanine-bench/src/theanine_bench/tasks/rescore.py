@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from theanine.errors import BadInput
+from theanine.llm.prompt_folder import NO_PROMPTS, PromptFolder
 from theanine.types import LOCAL_MODEL
 from theanine_bench.datasets.answer_key import (
     REJECTED,
@@ -34,13 +35,16 @@ def rescore_task(
     names: Sequence[str] | None = None,
     judge: str = LOCAL_MODEL,
     limit: int | None = None,
+    prompts: PromptFolder | None = None,
 ) -> Task:
     """Return a task that scores a run's answers against its own references or a corrected key.
 
     Args:
         answers: the answer key.
         names: metrics; by default the run's own, without judges if there is no judge.
-        judge: the judging model. Its earlier verdicts on unchanged questions are kept.
+        judge: the judging model. Its earlier verdicts on unchanged questions are kept, if it was
+            asked by the same prompts.
+        prompts: prompts in place of the judges' own.
 
     Raises BadInput for a folder without a run and for a key without a question of the run,
     SettingsError for an unknown metric.
@@ -58,7 +62,9 @@ def rescore_task(
     if answers is not None:
         results, dropped = _correct(results, answers)
     kept = [metric.name for metric in metrics]
-    if settings["config"]["judge"] != judge:
+    hashes = (prompts or NO_PROMPTS).hashes()
+    before = settings["config"]
+    if (before["judge"], before.get("prompts") or {}) != (judge, hashes):
         kept = without_judges(kept)
     return scoring_task(
         BENCH,

@@ -32,7 +32,7 @@ UNITS = {
     "exchange": "exchange",
     "session": "session",
     "segment": "secom",
-    "memory": "theanine",
+    "memory": "theanine-paper",
 }
 """What is ranked, and the method that keeps it."""
 RANKED = 200
@@ -42,6 +42,14 @@ METRICS = (
     *("session hit@10", "session hit@5", "nDCG@10", "DCG", "MRR"),
 )
 BUDGETS = (250, 500, 1_000, 2_000, 4_000, 8_000)
+_SINGLE_MEMORIES: Mapping[str, object] = {
+    "shuffle": True,
+    "link_to": "best",
+    "query_turns": 6,
+    "query_names": False,
+    "budget": 600,
+}
+"""Settings with which memories are ranked one by one; timelines are another question."""
 _OWN_SETTINGS = ("unit", "reranker", "rerank_depth")
 """Settings of the bench; all others are the method's."""
 
@@ -148,10 +156,7 @@ class RetrievalTarget(Target):
         own: dict[str, Any] = {name: config.settings.get(name) for name in _OWN_SETTINGS}
         settings: dict[str, object] = {"retrieved": RANKED}
         if own["unit"] == "memory":
-            settings |= {
-                "search": "memories",
-                "shuffle": True,
-            }  # rank memories one by one; timelines are another question
+            settings |= _SINGLE_MEMORIES
         settings |= {k: v for k, v in config.settings.items() if k not in _OWN_SETTINGS}
         self._open: Any = partial(
             theanine.aopen,
@@ -205,9 +210,11 @@ class RetrievalTarget(Target):
         turns, memory = conversation.turns, conversation.client.user(user)
         gold = {conversation.ids[session, key] for session, key in sample.extra["gold"]}
         within: dict[str, list[int]] = {}
+        returned: dict[str, int] = {}
         for budget in self._budgets:
             recalled = await memory.recall(sample.dialogue, budget=budget)
             within[str(budget)] = sorted(gold & {turn.id for turn in recalled.source_turns})
+            returned[str(budget)] = len(recalled.source_turns)
         if not within:
             await memory.recall(sample.dialogue)  # the first recall reads the turns from disk
         started = time.perf_counter()
@@ -231,6 +238,7 @@ class RetrievalTarget(Target):
                 ),
                 "gold_sessions": sorted({turns[turn].session for turn in gold}),
                 "within": within,
+                "returned": returned,
                 "scores": {
                     name: fmean(scores[relevant]) if scores[relevant] else None
                     for name, relevant in (("evidence", True), ("others", False))
@@ -267,7 +275,6 @@ def _evidence(turn: Turn, units: Sequence[Sequence[int]]) -> dict[str, Any]:
 def ablations() -> dict[str, RankingConfig]:
     """Return the ranking without each of its parts, by the part's name."""
     whole = RankingConfig()
-    # Two set how neighbors share weight, one where approximate search begins.
-    no_parts = ("fade", "ahead", "exact_upto")
+    no_parts = ("fade", "ahead")  # how neighbors share weight
     parts = [field.name for field in fields(whole) if field.name not in no_parts]
     return {part: replace(whole, **{part: 0}) for part in parts}

@@ -36,7 +36,7 @@ from theanine_bench.targets.target import Output, Target, TargetContext
 from theanine_bench.targets.texttiling import similarity_dips, text_tiling
 
 BENCH = "segmentation"
-METRICS = ("Pk", "WD", "F1", "score")
+METRICS = ("Pk", "WD", "F1", "score", "Pk:gaps", "WD:gaps", "F1:gaps")
 LLM = "llm"
 """The segmenter that asks the language model."""
 SCOPE = Scope("bench segmentation")
@@ -210,7 +210,7 @@ async def learn_guidance(
     assert model  # the run had one
     store = open_store(str(folder.store))
     await store.open()
-    chat = Chat(model, store, system_clock, limits)
+    chat = Chat(model, store, system_clock, limits, prompts=config.prompts)
     try:
         attempts = [
             Attempt(

@@ -8,6 +8,7 @@ assistant is only asked, never asks; the number of questions can be chosen.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +27,9 @@ from theanine.llm.bounds import ReplyBounds
 from theanine.llm.chat import Chat, ScopedChat
 from theanine.llm.gather import gather
 from theanine.llm.limits import Limits
+from theanine.llm.parsing import InvalidReply
 from theanine.llm.prompt import load_prompt
+from theanine.llm.prompt_folder import PromptFolder
 from theanine.private_files import make_folder, owner_only, write_text
 from theanine.store import open_store
 from theanine.summarization import summarize
@@ -92,10 +95,67 @@ class Led(BaseModel):
     turns: list[Said]
 
 
+def _spoken(text: str, speakers: Sequence[str]) -> list[dict[str, str]]:
+    """Return the turns of a dialogue in which each turn is a line after its speaker's name."""
+    names = "|".join(map(re.escape, speakers))
+    pieces = re.split(rf"^\W*({names})\W*:", text, flags=re.MULTILINE | re.IGNORECASE)
+    return [
+        {"speaker": speaker, "text": text.strip()}
+        for speaker, text in zip(pieces[1::2], pieces[2::2], strict=True)
+    ]
+
+
+def _published_questions(reply: str, values: Mapping[str, str]) -> dict[str, object]:
+    """Read two questions with their answers, which name no statements: they rest on all.
+
+    The prompt ends with the name of the first speaker.
+    """
+    speakers = [values["speaker_1"], values["speaker_2"]]
+    text = re.sub(r"^\W*(?:question|answer)(?: \d)?\W*$", "", reply, flags=re.I | re.MULTILINE)
+    turns = _spoken(text, speakers)
+    if len(turns) == 3:
+        turns = _spoken(f"{speakers[0]}: {text.strip()}", speakers)
+    order = [speakers[number].casefold() for number in (0, 1, 1, 0)]
+    if [turn["speaker"].casefold() for turn in turns] != order:
+        raise InvalidReply(
+            "it needs a question of each speaker, with the other one's answer, after speaker tags"
+        )
+    evidence = re.findall(r"^\[(\d+)\]", values["statements"], re.MULTILINE)
+    pairs = [(1, *turns[:2]), (2, *turns[2:])]
+    return {
+        "questions": [
+            {
+                "pair": pair,
+                "assumes": question["text"],
+                "question": question["text"],
+                "answer": answer["text"],
+                "evidence": evidence,
+            }
+            for pair, question, answer in pairs
+        ]
+    }
+
+
+def _published_session(reply: str, values: Mapping[str, str]) -> dict[str, object]:
+    return {"turns": _spoken(reply, values["speakers"].splitlines())}
+
+
 QUESTION = load_prompt(
-    "theanine_bench.teafarm", "teafarm-question", 1, Questions, ReplyBounds(8_000)
+    "theanine_bench.teafarm",
+    "teafarm-question",
+    1,
+    Questions,
+    ReplyBounds(8_000),
+    published=_published_questions,
 )
-SESSION = load_prompt("theanine_bench.teafarm", "teafarm-session", 1, Led, ReplyBounds(4_000))
+SESSION = load_prompt(
+    "theanine_bench.teafarm",
+    "teafarm-session",
+    1,
+    Led,
+    ReplyBounds(4_000),
+    published=_published_session,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +190,7 @@ async def write_question_file(
     model: ChatModel | None = None,
     per_speaker: int = 1,
     limits: Limits | None = None,
+    prompts: PromptFolder | None = None,
     progress: Callable[[GenerationResult], None] = lambda _: None,
 ) -> list[GenerationResult]:
     """Append questions about each history that the file has none about.
@@ -148,7 +209,7 @@ async def write_question_file(
         location = out.with_name(f"{out.name}.db") if model else Path(folder) / "log.db"
         journal = open_store(str(location))
         async with theanine.aopen(journal, method="no-memory") as client:
-            chat = Chat(model, journal, system_clock, limits) if model else None
+            chat = Chat(model, journal, system_clock, limits, prompts=prompts) if model else None
             for start in range(0, len(todo), CONCURRENCY):
                 batch = todo[start : start + CONCURRENCY]
                 outcomes = await gather(
@@ -219,16 +280,24 @@ async def generate_questions(
 ) -> list[CounterfactualQuestion]:
     """Generate ``per_speaker`` questions of each asker, each with the session that leads to it.
 
-    Raises BadInput if only one person speaks, ModelError if the model fails.
+    Raises BadInput if only one person speaks, ModelError if the model fails, and SettingsError for
+    the published prompt where two people don't ask each other one question.
     """
     pairs = speaker_pairs(sessions.all_turns)
-    statements = await _summarize(sessions, chat_of_session)
     chat = chat_of_session(None)
+    if chat.replaced(QUESTION).in_published_form and (len(pairs), per_speaker) != (2, 1):
+        raise SettingsError(
+            f"the published prompt of {QUESTION.label} has two people ask each other one question: "
+            f"{sessions.user} would have {len(pairs) * per_speaker} by {len(pairs)} of the speakers"
+        )
+    statements = await _summarize(sessions, chat_of_session)
     reply = await chat.ask(
         QUESTION,
         source_sessions=[session.id for session in sessions.sessions],
         check=lambda reply: find_question_fault(reply, len(statements), pairs, per_speaker),
         statements=_format_statements(statements, sessions),
+        speaker_1=format_speaker(pairs[0][0]),
+        speaker_2=format_speaker(pairs[0][1]),
         pairs="\n".join(
             f"{number}: {format_speaker(asks)} asks {format_speaker(answers)} "
             f"(questions: {per_speaker})"

@@ -3,11 +3,14 @@
 The paper (appendix D) describes the contents; no description of the fields is published, so this
 reader goes by the fields' names and accepts every plausible spelling:
 
-- the file: a JSON list of episodes, an object of them by name, or an episode a line;
+- the file: a JSON list of episodes, an object of them by name, an episode a line, or a table in
+  CSV or Parquet with a row for an episode or a question;
 - sessions 1 to 5: ``session1`` … or ``first session dialogue`` …, or a list ``sessions``;
 - questions: a list (or an object by speaker) ``questions`` or ``qa`` of objects with ``question``,
   ``answer`` and optionally ``speaker`` and ``session6``; or ``question1``, ``answer1``, … or
-  ``q1``, ``a1``, …, of which the first may also be such an object;
+  ``q1``, ``a1``, …, of which the first may also be such an object; or lists of the same length,
+  ``questions`` and ``answers``; or the text that a model wrote to the paper's prompt; or one
+  ``question`` and ``answer``, where rows with the same sessions are one episode;
 - session 6: with its question, or in a list ``session6``, or as ``session6_1``, …, or
   ``session6_q1``, …;
 - a session: ``Speaker: words`` lines, in a text or a list; objects with ``speaker`` and ``text``;
@@ -20,6 +23,7 @@ which it didn't.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +35,9 @@ from theanine.errors import BadInput
 from theanine.importers.dates import Calendar, parse_duration
 from theanine.types import History, Transcript, Utterance
 from theanine_bench.files import hash_files, read_json
+from theanine_bench.teafarm.qa_text import parse_qa_text
 from theanine_bench.teafarm.questions import CounterfactualQuestion, QuestionFile, bare_words
+from theanine_bench.teafarm.rows import is_table, read_rows
 
 Turns = list[tuple[str, str]]
 """Speakers and texts."""
@@ -69,11 +75,14 @@ _DATA_SETS = {"msc": "MSC", "multi": "MSC", "cc": "CC", "chronicles": "CC"}
 """Word in an episode's source or in the file's name → data set."""
 _EPISODE_KEYS = ("data id", "episode id", "initial data id", "episode", "id")
 _SOURCE_KEYS = ("dataset", "data set", "source", "from")
-_SPEAKER_KEYS = ("speaker", "id", "role", "name", "asker", "from")
+_SPEAKER_KEYS = ("speaker", "id", "role", "name", "asker", "asks", "question speaker", "from")
 _TEXT_KEYS = ("text", "utterance", "content", "words", "value")
 _DIALOGUE_KEYS = ("dialogue", "dialog", "turns", "utterances", "conversation")
 _QUESTION_KEYS = ("question", "counterfactual question", "query", "q")
 _ANSWER_KEYS = ("answer", "correct answer", "a")
+_ASKER_KEYS = ("speaker", "asker", "asks", "question speaker")
+_ANSWER_LIST_KEYS = ("answers", "correct answers", *_ANSWER_KEYS)
+_ASKER_LIST_KEYS = ("askers", "question speakers", "asker")
 _NUMBERED_QUESTIONS = ("question {}", "q {}", "counterfactual question {}")
 _NUMBERED_ANSWERS = ("answer {}", "a {}", "correct answer {}")
 _LIST_KEYS = (
@@ -83,6 +92,8 @@ _LIST_KEYS = (
     "qa pairs",
     "counterfactual qa",
     "counterfactual questions",
+    "question",
+    "q",
 )
 
 
@@ -103,7 +114,9 @@ class TeaBag:
 
 
 def is_teabag(file: Path) -> bool:
-    """Return whether a file is JSON, which a file of questions to edit is not."""
+    """Return whether a file is JSON or a table, which a file of questions to edit is not."""
+    if is_table(file) and file.is_file():
+        return True
     try:
         with file.open(encoding="utf-8-sig") as text:
             return re.match(r"\s*(\{|\[\s*[{\]])", text.read(200)) is not None
@@ -114,19 +127,25 @@ def is_teabag(file: Path) -> bool:
 def read_teabag(file: Path) -> TeaBag:
     """Read the file. Raises BadInput, naming the episode and what it lacks."""
     questions: list[CounterfactualQuestion] = []
-    histories: list[History] = []
+    histories: dict[str, History] = {}
+    asked = Counter[str]()
     read, unread = Counter[str](), Counter[str]()
     for number, (name, record) in enumerate(_episodes(file), 1):
         fields = Fields(record)
         where = f"{file.name}, episode {number}"
         user = name or _first_text(fields, _EPISODE_KEYS) or f"episode {number}"
-        histories.append(_history(user, fields, where))
-        questions += _questions(user, _data_set(fields, file), fields, where)
+        sessions = json.dumps(_earlier_sessions(fields)) if _is_question_row(fields) else where
+        if sessions not in histories:
+            histories[sessions] = _history(user, fields, where)
+        user = histories[sessions].name
+        found = _questions(user, _data_set(fields, file), fields, where, first=asked[user])
+        asked[user] += len(found)
+        questions += found
         read.update(fields.names_read)
         unread.update(fields.keys() - fields.names_read)
     return TeaBag(
         question_file=QuestionFile(questions=tuple(questions)),
-        histories=histories,
+        histories=[*histories.values()],
         hash=hash_files(file),
         read=read,
         unread=unread,
@@ -135,7 +154,7 @@ def read_teabag(file: Path) -> TeaBag:
 
 def _episodes(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield each episode, with its name if the file is an object of episodes by name."""
-    document = read_json(file)
+    document = read_rows(file) if is_table(file) else read_json(file)
     episodes: list[tuple[str, Any]]
     if isinstance(document, dict):
         by_name = cast("dict[str, Any]", document)
@@ -219,8 +238,9 @@ def _turn(item: Any, speaker: str, *, named: bool) -> tuple[str, str]:
 
 
 def _questions(
-    user: str, data_set: str, fields: Fields, where: str
+    user: str, data_set: str, fields: Fields, where: str, *, first: int = 0
 ) -> list[CounterfactualQuestion]:
+    """Return the questions of an episode; ``first`` counts those that other rows had."""
     people = list(dict.fromkeys(name for turns in _earlier_sessions(fields) for name, _ in turns))
     questions = [
         _question(
@@ -237,7 +257,7 @@ def _questions(
                 where=where,
             ),
         )
-        for i, entry in enumerate(_question_entries(fields, where))
+        for i, entry in enumerate(_question_entries(fields, where), first)
     ]
     if not questions:
         raise BadInput(f"no questions in it (questions, …); {_field_names(fields)}", where)
@@ -246,8 +266,14 @@ def _questions(
 
 def _question_entries(fields: Fields, where: str) -> list[Fields]:
     """Return the questions as objects."""
+    if _is_question_row(fields):
+        return [_row_entry(fields)]
     listed: Any = next((fields[key] for key in _LIST_KEYS if key in fields), None)
-    if isinstance(listed, dict):
+    if isinstance(listed, str):
+        listed = parse_qa_text(listed)
+    elif (lists := _parallel_lists(listed, fields)) is not None:
+        listed = lists
+    elif isinstance(listed, dict):
         by_speaker = cast("dict[str, Any]", listed)
         listed = [
             {"speaker": speaker, **_as_object(value, f"{where}, the question of {speaker}")}
@@ -259,6 +285,48 @@ def _question_entries(fields: Fields, where: str) -> list[Fields]:
         Fields(_as_object(value, f"{where}, question {number}"))
         for number, value in enumerate(cast("list[Any]", listed), 1)
     ]
+
+
+def _is_question_row(fields: Fields) -> bool:
+    """Return whether an object is one question with its answer, besides the episode's sessions."""
+    single = (_QUESTION_KEYS, _ANSWER_KEYS)
+    return all(any(isinstance(fields.get(key), str) for key in keys) for keys in single)
+
+
+def _row_entry(fields: Fields) -> Fields:
+    """Return the question of a row, without the fields that name its episode."""
+    own = {*_QUESTION_KEYS, *_ANSWER_KEYS, *_session_keys(6), *_ASKER_KEYS}
+    return Fields({key: fields[key] for key in fields if key in own})
+
+
+def _parallel_lists(listed: Any, fields: Fields) -> list[dict[str, Any]] | None:
+    """Return the questions of lists beside each other; None if there are none.
+
+    Each may be a field, or all are in one object. A list of texts alone has texts as a model wrote
+    them, or pairs.
+    """
+    if isinstance(listed, dict):
+        fields = Fields(cast("Mapping[str, Any]", listed))
+        listed = next((fields[key] for key in _QUESTION_KEYS if key in fields), None)
+    if not isinstance(listed, list) or not listed:
+        return None
+    texts = cast("list[Any]", listed)
+    if all(isinstance(text, list) and len(cast("list[Any]", text)) == 2 for text in texts):
+        return [dict(zip(("question", "answer"), pair, strict=True)) for pair in texts]
+    if not all(isinstance(text, str) for text in texts):
+        return None
+    answers: Any = next((fields[key] for key in _ANSWER_LIST_KEYS if key in fields), None)
+    if isinstance(answers, list) and len(cast("list[Any]", answers)) == len(texts):
+        askers: Any = next((fields[key] for key in _ASKER_LIST_KEYS if key in fields), None)
+        entries = [
+            {"question": question, "answer": answer}
+            for question, answer in zip(texts, cast("list[Any]", answers), strict=True)
+        ]
+        if isinstance(askers, list):
+            for entry, asker in zip(entries, cast("list[Any]", askers), strict=False):
+                entry["speaker"] = asker
+        return entries
+    return [entry for text in texts for entry in parse_qa_text(text)]
 
 
 def _numbered_entries(fields: Fields) -> Iterator[Mapping[str, Any]]:

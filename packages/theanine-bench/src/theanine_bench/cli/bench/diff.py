@@ -17,7 +17,7 @@ from theanine.errors import SettingsError
 from theanine_bench.analysis.diff import Change, Diff, diff_runs, regressions
 from theanine_bench.report import diff_page
 from theanine_bench.runs.saved_run import read_runs
-from theanine_bench.statistics.paired import PairedComparison
+from theanine_bench.statistics.paired import PairedComparison, show_p_value
 
 WIDTH = 150
 """Characters of an answer that are printed; ``--json`` and ``--html`` have all."""
@@ -55,9 +55,9 @@ def diff(
 ) -> None:
     """Compare runs over their common samples.
 
-    Each metric's difference from the first run has a p-value: McNemar's for scores of 0 and 1, else
-    a paired bootstrap's. Corpus BLEU has one too; MAUVE and BERTScore are shown without. Tokens,
-    cost and latency are shown alongside.
+    Each metric's difference from the first run has a p-value of Fisher's randomization test, which
+    for scores of 0 and 1 is McNemar's; fewer than five samples have none. Corpus BLEU has one too;
+    MAUVE and BERTScore are shown without. Tokens, cost and latency are shown alongside.
 
     \b
     theanine bench diff runs/before runs/after
@@ -193,8 +193,9 @@ def _row(
         if paired is None:
             row += ["–", "–"]
         else:
-            mean, low, high = paired.difference.mean, paired.difference.low, paired.difference.high
-            row += [f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]", f"{paired.p:.4f}"]
+            found = paired.interval
+            interval = f" [{found.low:+.3f}, {found.high:+.3f}]" if found else ""
+            row += [f"{paired.difference:+.3f}{interval}", show_p_value(paired.p)]
     return [*row, n]
 
 

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from theanine.cli.app import app
-from theanine.cli.options import BaseUrlOption, EmbedderOption, ModelOption
+from theanine.cli.options import BaseUrlOption, ModelOption
 from theanine.cli.text import pluralize
 from theanine.errors import SettingsError
 from theanine_bench.analysis.reproduction import Inputs, Recipe, table_recipe
-from theanine_bench.analysis.tables import load_tables, run_rows
+from theanine_bench.analysis.tables import Table, load_tables, run_rows
 from theanine_bench.cli.bench.tables import show_paper_table
 from theanine_bench.metrics.neural import BERTSCORE, MAUVE
 from theanine_bench.runs.folder import SUMMARY, RunFolder
@@ -30,6 +30,20 @@ def reproduce(
     ] = Path("runs"),
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Use at most N samples in each run.")
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METHOD",
+            help="Run a method of your own as well, on the same data; repeatable.",
+        ),
+    ] = None,
+    prompts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="The papers' own prompts, as tools/published_prompts.py writes them.",
+        ),
     ] = None,
     commands: Annotated[
         bool, typer.Option("--commands", help="Print the commands, and run nothing.")
@@ -50,7 +64,14 @@ def reproduce(
     ] = "",
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
-    embedder: EmbedderOption = "local",
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            envvar="THEANINE_EMBEDDER",
+            metavar="NAME",
+            help="Embedding model in place of the paper's; `local` is bundled.",
+        ),
+    ] = None,
     judge: Annotated[
         str,
         typer.Option(
@@ -71,21 +92,35 @@ def reproduce(
     """Run all that fills a table of the papers, and print it with the runs' rows.
 
     Each row of a method of ours is a run with the paper's settings, in a folder of its own. The
-    same command resumes the runs; finished ones are not repeated, and tables share them. The calls
-    and tokens of all are printed at the end: begin with a small --limit. docs/reproducing.md has
-    every table, and what differs from the papers.
+    same command resumes the runs; finished ones are not repeated, and tables share them. What
+    differs from the paper is printed below the table, and the calls and tokens of all at the end:
+    begin with a small --limit. docs/reproducing.md has every table.
 
     \b
     theanine bench reproduce theanine-msc --model openai:gpt-4o-mini --limit 20
+    theanine bench reproduce theanine-msc --model openai:gpt-4o-mini --limit 20 --also my-method
     theanine bench reproduce secom-mistral --base-url http://localhost:8000/v1 --commands
     """
     if len(found := load_tables([table])) != 1:
         raise SettingsError("name one table")
-    given = {"model": model, "embedder": embedder}
-    optional = {"base-url": base_url, "judge-base-url": judge_base_url, "limit": limit}
+    given = {"model": model}
+    optional = {
+        "embedder": embedder,
+        "base-url": base_url,
+        "judge-base-url": judge_base_url,
+        "limit": limit,
+    }
     given |= {name: str(value) for name, value in optional.items() if value is not None}
     neural = {name: path for name, path in ((BERTSCORE, bertscore), (MAUVE, mauve)) if path}
-    inputs = Inputs(out=out, judge=judge, settings=settings or (), neural=neural, options=given)
+    inputs = Inputs(
+        out=out,
+        judge=judge,
+        settings=settings or (),
+        neural=neural,
+        options=given,
+        also=also or (),
+        prompts=prompts,
+    )
     recipe = table_recipe(found[0], inputs)
     incomplete = 0
     for words in recipe.commands:
@@ -97,18 +132,27 @@ def reproduce(
         else:
             incomplete += bool(_run(words))
     if commands:
+        for reason in recipe.deviations:
+            print(f"# run in part, because {reason}")
         return
+    _show(found[0], recipe)
+    if incomplete:
+        print(f"{pluralize(incomplete, 'runs')} not complete: the same command resumes them")
+        raise typer.Exit(1)
+
+
+def _show(table: Table, recipe: Recipe) -> None:
+    """Print the table with the rows of the runs, how they differ from the paper, and their cost."""
     folders = list(map(RunFolder, recipe.runs))
-    rows, hints = run_rows(found[0], [(run.settings(), run.summary()) for run in folders])
-    show_paper_table(found[0], rows, hints)
+    rows, hints = run_rows(table, [(run.settings(), run.summary()) for run in folders])
+    show_paper_table(table, rows, hints)
+    for reason in recipe.deviations:
+        print(f"run in part, because {reason}")
     for purpose, spent in _total(recipe).items():
         tokens = f"{pluralize(spent['input_tokens'], 'tokens')} in, {spent['output_tokens']:,} out"
         print(f"{purpose}: {pluralize(spent['calls'], 'calls')}, {tokens}")
     if recipe.omitted:
         print(f"not run, as no method of ours is the paper's: {', '.join(recipe.omitted)}")
-    if incomplete:
-        print(f"{pluralize(incomplete, 'runs')} not complete: the same command resumes them")
-        raise typer.Exit(1)
 
 
 def _finished(run: RunFolder) -> bool:

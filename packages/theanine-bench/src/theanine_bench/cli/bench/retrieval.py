@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,7 +46,7 @@ from theanine_bench.report import retrieval_page
 from theanine_bench.runs.folder import SUMMARY, RunFolder
 from theanine_bench.runs.runner import RunLimits
 from theanine_bench.runs.saved_run import SavedRun, read_run
-from theanine_bench.statistics.paired import compare_paired
+from theanine_bench.statistics.paired import compare_paired, show_p_value
 from theanine_bench.tasks.retrieval import ablations, retrieval_config, retrieval_task
 
 SEQUENTIAL = RunLimits(concurrency=1)
@@ -64,7 +63,10 @@ def retrieval(
         ),
     ] = "turn",
     retriever: Annotated[
-        str, typer.Option(metavar="NAME", help="hybrid, dense or lexical.")
+        str,
+        typer.Option(
+            metavar="NAME", help="hybrid, dense, lexical or okapi (BM25 as LangChain has it)."
+        ),
     ] = "hybrid",
     embedder: EmbedderOption = "local",
     reranker: RerankerOption = None,
@@ -123,7 +125,7 @@ def _ablate(folder: RunFolder, labeled: list[LabeledHistory], data: str, config:
         task = retrieval_task(labeled, data, budgets=(), ranking=ranking)
         without, _ = execute(task, config, RunFolder(folder.path / "without" / part), SEQUENTIAL)
         rows = compare_paired(without.results().values(), full)
-        ablations_record[part] = [asdict(row) for row in rows]
+        ablations_record[part] = [row.record() for row in rows]
     summary = {**folder.summary(), "ablations": ablations_record}
     folder.write(SUMMARY, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
 
@@ -133,7 +135,7 @@ def _show(run: SavedRun, other: SavedRun | None, *, as_json: bool) -> None:
         record = dict(run.summary)
         if other is not None:
             rows = compare_paired(run.results.values(), other.results.values())
-            record["against"] = {row.measure: asdict(row) for row in rows}
+            record["against"] = {row.measure: row.record() for row in rows}
         show_json(record)
         return
     facts, settings = run.summary["facts"], run.settings["config"]["settings"]
@@ -162,6 +164,8 @@ def _show_ablations(parts: Mapping[str, Any]) -> None:
     rows: list[list[str]] = []
     for part, compared in parts.items():
         by_name = {row["measure"]: row for row in compared}
-        cells = (f"{by_name[name]['ours']:.3f} ({by_name[name]['p']:.3f})" for name in shown)
+        cells = (
+            f"{by_name[name]['ours']:.3f} ({show_p_value(by_name[name]['p'], 3)})" for name in shown
+        )
         rows.append([part, *cells])
     show_table(["without", *shown], rows)

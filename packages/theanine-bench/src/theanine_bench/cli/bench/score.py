@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from theanine.cli.options import show_json
 from theanine.cli.rendering import console
-from theanine.errors import SettingsError
-from theanine_bench.analysis.tables import load_tables, run_rows
+from theanine.cli.text import pluralize
+from theanine.errors import BadInput, SettingsError
+from theanine_bench.analysis.tables import Run, load_tables, run_rows
 from theanine_bench.cli.bench.tables import show_paper_table
 from theanine_bench.cli.execution import (
     execute,
@@ -48,7 +51,7 @@ def score(
     A file has a JSON object a line, {"answer", "reference"}, perhaps with "id", "category",
     "question" or "dialogue"; results of a run; or outputs as Theanine's authors published them,
     whose names say the data set and the system. Rows of several sets are means of the sets, as in
-    the papers.
+    the papers. A file of a folder that has no answers is skipped, and said to be.
 
     \b
     theanine bench score answers.jsonl --dataset MSC --metric rouge-l
@@ -58,11 +61,18 @@ def score(
     names = [path.stem for path in paths]
     if len(set(names)) < len(names):
         raise SettingsError("two files have the same name: score them apart")
-    runs: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    runs: dict[str, Run] = {}
+    skipped: list[str] = []
     for path in paths:
-        scored = score_task(
-            path, dataset=dataset, method=method, metrics=metric, limit=options.limit
-        )
+        try:
+            scored = score_task(
+                path, dataset=dataset, method=method, metrics=metric, limit=options.limit
+            )
+        except BadInput as error:
+            if path in files:
+                raise
+            skipped.append(str(error))
+            continue
         config = replace(run_config(options), method=scored.method)
         out = options.out if options.out is None or len(paths) == 1 else options.out / path.stem
         folder = None if out is None else RunFolder(out)
@@ -73,16 +83,31 @@ def score(
             concurrency=options.concurrency, max_cost=options.max_cost, timeout=options.timeout
         )
         folder, summary = execute(scored.task, config, folder, limits)
-        runs.append((folder.settings(), summary))
+        runs[path.stem] = folder.settings(), summary
         if not options.as_json:
             console().print(f"{path.name}: {scored.method}", markup=False)
             show_summary(summary)
+    _report_skipped(skipped, len(paths))
     if options.as_json:
-        show_json(dict(zip(names, (summary for _, summary in runs), strict=False)))
+        show_json({name: summary for name, (_, summary) in runs.items()})
     else:
-        for table in load_tables():
-            rows, _ = run_rows(table, runs)
-            if rows:
-                show_paper_table(table, rows)
-    for _, summary in runs:
+        _show_tables([*runs.values()])
+    for _, summary in runs.values():
         exit_unless_complete(summary)
+
+
+def _report_skipped(skipped: Sequence[str], of: int) -> None:
+    """Say which files have no answers. Raises BadInput if none has."""
+    if len(skipped) == of:
+        raise BadInput(f"no answers in any of {pluralize(of, 'files')}: {skipped[0]}")
+    if skipped:
+        print(f"{pluralize(len(skipped), 'files')} without answers skipped:", file=sys.stderr)
+        for reason in skipped:
+            print(f"  {reason}", file=sys.stderr)
+
+
+def _show_tables(runs: Sequence[Run]) -> None:
+    for table in load_tables():
+        rows, _ = run_rows(table, runs)
+        if rows:
+            show_paper_table(table, rows)

@@ -29,9 +29,11 @@ from theanine_bench.cli.execution import (
     kept_or_temporary,
     show_summary,
 )
+from theanine_bench.cli.prompts import read_prompts
 from theanine_bench.cli.run_options import (
     DataArgument,
     HtmlOption,
+    PromptsOption,
     TemporaryOutOption,
     parse_model_settings,
     run_command,
@@ -61,6 +63,7 @@ def segmentation(
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     model_settings: ModelSettingsOption = None,
+    prompts: PromptsOption = None,
     timeout: TimeoutOption = None,
     guidance: Annotated[
         Path | None,
@@ -89,8 +92,9 @@ def segmentation(
 ) -> None:
     """Measure how well the topics of dialogues are segmented, locally or by a language model.
 
-    Pk and WindowDiff by dialogue (lower is better), F1 of boundaries, and SeCom's score, with 95 %
-    bootstrap intervals over dialogues. If llm's reply is unusable, the local segmenter is used
+    Pk and WindowDiff (lower is better), F1 of boundaries and SeCom's score as SuperDialSeg's
+    program computes them, by which SeCom's table 4 is scored; with :gaps, by definition. All have
+    95 % bootstrap intervals over dialogues. If llm's reply is unusable, the local segmenter is used
     instead; such fallbacks are counted.
 
     \b
@@ -99,9 +103,9 @@ def segmentation(
     theanine bench segmentation tiage-train --segmenter llm --model openai:gpt-4o --reflect g.json
     theanine bench segmentation tiage --segmenter llm --model openai:gpt-4o --guidance g.json
     """
-    if segmenter != LLM and (guidance or reflect or journal or model_settings):
+    if segmenter != LLM and any((guidance, reflect, journal, model_settings, prompts)):
         raise SettingsError(
-            "--guidance, --reflect, --journal and --model-set go with --segmenter llm"
+            "--guidance, --reflect, --journal, --model-set and --prompts go with --segmenter llm"
         )
     if guidance and reflect:
         raise SettingsError("--reflect learns from runs without guidance: leave --guidance out")
@@ -121,6 +125,7 @@ def segmentation(
         model=model if segmenter == LLM else "local",
         base_url=base_url if segmenter == LLM else None,
         model_settings=parse_model_settings(model_settings, "--model-set"),
+        prompts=read_prompts(prompts),
     )
     learned = None
     with kept_or_temporary(out, keep=segmenter == LLM and journal is None) as folder:

@@ -13,7 +13,6 @@ which a model wrote for SeCom, have none.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from theanine.errors import BadInput
+from theanine.importers.secom import split_exchange
 from theanine.text.formatting import one_line
 from theanine.types import History
 from theanine_bench.datasets.formats import LabeledFormat
@@ -37,11 +37,6 @@ from theanine_bench.datasets.reading import (
 
 ONE_SIDED = "exchanges without both speakers, taken as the user's"
 TOPICS_FILE = "mtbenchplus.json"
-_EXCHANGE = re.compile(
-    r"\s*(?:<?Turn \d+>?:?\s*)?\[(?:human|user)\]:\s*(?P<user>.*?)\s*\n\s*\[(?:bot|agent)\]:\s*"
-    r"(?P<assistant>.*?)\s*",
-    re.DOTALL,
-)
 
 
 def _matches(path: Path, document: Any) -> bool:
@@ -112,10 +107,10 @@ def _evidence(history: History, question: ClosingQuestion | None) -> frozenset[T
 def _turns(session: Any, notes: Counter[str]) -> Iterator[PlainTurn]:
     """Yield both turns of each exchange; one that names no speakers is the user's."""
     for exchange in map(str, _list(session)):
-        match = _EXCHANGE.fullmatch(exchange)
-        if match is None:
+        said = split_exchange(exchange)
+        if said is None:
             notes[ONE_SIDED] += bool(exchange.strip())
-        user, assistant = match.group("user", "assistant") if match else (exchange.strip(), "")
+        user, assistant = said or (exchange.strip(), "")
         if user:
             yield PlainTurn(speaker=USER, text=user)
         if assistant:

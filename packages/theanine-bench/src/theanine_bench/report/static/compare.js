@@ -19,6 +19,7 @@ const ROWS = [
   ["Sessions that failed", (c) => [Object.keys(c.failures).length || "none"]],
   ["Recalled per question", (c) => [orDash(c.tokens, (tokens) => `${number(tokens)} tokens`)], (c) => c.tokens, "bar"],
   ["Gold evidence recalled", (c) => [share(c.found)], (c) => c.found, "more"],
+  ["Of the recalled turns, evidence", (c) => [share(c.precision)], (c) => c.precision, "more"],
   ["Model calls, remembering", (c) => calls(c.remembering), (c) => c.remembering.calls, "bar"],
   ["Model calls, recalling", (c) => calls(c.recalling), (c) => c.recalling.calls, "bar"],
   ["Cost", (c) => [money(columnCost(c))], columnCost, "less"],

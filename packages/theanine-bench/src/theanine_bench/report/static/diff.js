@@ -30,7 +30,7 @@ element("about").append(table(["", ...runNames], [
 ]));
 
 // Metrics
-const tested = (difference, p, top) => `${signed(difference, top)}, p ${p.toFixed(3)}`;
+const tested = (difference, p, top) => `${signed(difference, top)}, ${p === null ? "too few for p" : `p ${p.toFixed(3)}`}`;
 element("means").append(table(["", "n", ...runNames], [
   ...names.map((name) => [
     data.lowerIsBetter.includes(name) ? [name, "lower is better"] : name,
@@ -46,7 +46,7 @@ element("means").append(table(["", "n", ...runNames], [
 element("means").querySelectorAll("tbody tr").forEach((row, metric) => {
   [...row.querySelectorAll("td")].slice(2).forEach((cell, run) => {
     const test = data.comparisons[run][names[metric]];
-    if (!test || test.p >= 0.05) return;
+    if (!test || test.p === null || test.p >= 0.05) return;
     cell.classList.add("sure", test.difference * sign(names[metric]) > 0 ? "good" : "bad");
   });
 });

@@ -84,12 +84,14 @@ element("means").append(table(["", "all", ...categoryHeadings], names.map((name)
   [label(name), cell(ours.metrics[name]), ...categories.map((category) => cell(ours.categories[category][name]))])));
 
 // Comparison with the other run
+const pValue = (p, digits) => (p === null ? "–" : p.toFixed(digits));
+const range = (low, high) => (low === null ? "" : `${signed(low)} to ${signed(high)}`);
 if (theirs) {
   element("compared").append(table(["", ...runNames, "difference", "p", "n"], data.compared.map(({ measure, ours, theirs, difference, p, n }) =>
-    [label(measure), figure(ours), figure(theirs), [signed(difference.mean), `${signed(difference.low)} to ${signed(difference.high)}`], p.toFixed(4), number(n)])));
+    [label(measure), figure(ours), figure(theirs), [signed(difference.mean), range(difference.low, difference.high)], pValue(p, 4), number(n)])));
   element("compared").querySelectorAll("tbody tr").forEach((row, index) => {
     const { difference, p } = data.compared[index];
-    if (p < 0.05) row.children[3].classList.add("sure", difference.mean > 0 ? "good" : "bad");
+    if (p !== null && p < 0.05) row.children[3].classList.add("sure", difference.mean > 0 ? "good" : "bad");
   });
 }
 
@@ -98,10 +100,10 @@ function ablation() {
   const name = element("part-measure").value;
   const rows = Object.entries(data.ablations).map(([part, compared]) => {
     const { difference, p } = compared.find((row) => row.measure === name);
-    return { name: part, mean: -difference.mean, low: -difference.high, high: -difference.low, significant: p < 0.05, note: `p ${p.toFixed(3)}` };
+    return { name: part, mean: -difference.mean, low: -difference.high, high: -difference.low, significant: p !== null && p < 0.05, note: `p ${pValue(p, 3)}` };
   }).sort((a, b) => b.mean - a.mean);
   element("part-bars").replaceChildren(differenceBars(rows), valueTable("each part", ["part", "worth", "95 %", "p"],
-    rows.map((row) => [row.name, signed(row.mean), `${signed(row.low)} to ${signed(row.high)}`, row.note.slice(2)])));
+    rows.map((row) => [row.name, signed(row.mean), range(row.low, row.high), row.note.slice(2)])));
 }
 const [firstPart] = Object.values(data.ablations);
 if (firstPart) {

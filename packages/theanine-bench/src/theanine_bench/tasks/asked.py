@@ -1,0 +1,194 @@
+"""Ask histories whose right answers are known, and judge what a method recalls.
+
+Each history has a store of its own, without a model and with the method's default settings.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import theanine
+from theanine.embeddings import open_embedder
+from theanine.tokenizer import count_tokens
+from theanine.types import Part, Recollection, Turn, Utterance
+from theanine_bench.datasets.asked import AskedHistory, AskedQuestion
+
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "limit 1": {"limit": 1},
+    "limit 3": {"limit": 3},
+    "150 tokens": {"budget": 150},
+    "default": {},
+    "relevance .3": {"min_relevance": 0.3},
+}
+"""How each question about a state is asked."""
+BASELINES: Mapping[str, Mapping[str, Any]] = {
+    "BM25": {"retrieval": "lexical"},
+    "vectors": {"retrieval": "dense"},
+}
+"""Settings of the method ``utterance`` for what plain search reaches."""
+NEWEST = "newest"
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+MIN_WORDS, MIN_CHARACTERS = 4, 8
+"""Words of a sentence, or characters in a script without spaces, that tell a turn by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What was recalled for a question.
+
+    Attributes:
+        setting: how it was asked; see :data:`SETTINGS`.
+        shown: whether a right turn is shown.
+        first: whether it stands before any outdated one, the most relevant part first.
+        outdated: whether an outdated one is shown without it.
+        needed: share of the turns that are needed which are shown.
+        returned: turns that are returned.
+        right: of these, those that are right or needed.
+        is_empty: whether nothing is recalled.
+        is_right: whether the recollection has and lacks what it must, or is empty as it must be.
+    """
+
+    history: AskedHistory
+    question: AskedQuestion
+    setting: str
+    shown: bool
+    first: bool
+    outdated: bool
+    needed: float
+    returned: int
+    right: int
+    tokens: int
+    is_empty: bool
+    is_right: bool
+
+
+async def ask_histories(
+    histories: Sequence[AskedHistory],
+    method: str,
+    settings: Mapping[str, Mapping[str, Any]] = {"default": {}},
+    noise: Sequence[theanine.Transcript] = (),
+    *,
+    embedder: str = "local",
+    config: Mapping[str, Any] | None = None,
+) -> AsyncIterator[Judged]:
+    """Yield what is recalled for each question with each of the settings.
+
+    Args:
+        noise: sessions of other people that are logged into each store before.
+        config: settings of the method.
+    """
+    embedding = open_embedder(embedder)
+    for history in histories:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "memory.db"
+            async with theanine.aopen(
+                path, method=method, config=config, embedder=embedding
+            ) as client:
+                user = client.user("user", name=history.user)
+                if noise:
+                    await user.log(theanine.History(name=history.user, transcripts=[*noise]))
+                await user.log(history.history)
+                await user.remember()
+                for question in history.questions:
+                    asked = Utterance(text=question.text, speaker=history.user, at=question.at)
+                    for name, options in settings.items():
+                        found = await user.recall([asked], **{**question.options, **options})
+                        yield judge(history, question, name, found)
+
+
+async def ask_baselines(
+    histories: Sequence[AskedHistory],
+    limit: int,
+    noise: Sequence[theanine.Transcript] = (),
+    *,
+    embedder: str = "local",
+) -> AsyncIterator[Judged]:
+    """Yield what so many turns show: the best by BM25, by the vectors, and the newest ones."""
+    for name, config in BASELINES.items():
+        settings = {f"{name}, limit {limit}": {"limit": limit}}
+        asked = ask_histories(
+            histories, "utterance", settings, noise, embedder=embedder, config=config
+        )
+        async for each in asked:
+            yield each
+    for history in histories:
+        for question in history.questions:
+            until = question.options.get("as_of", question.at)
+            known = sorted((t for t in history.turns if t.at <= until), key=lambda turn: turn.at)
+            turns = [
+                Turn(text=said.text, speaker=said.speaker, at=said.at, id=number, session=1)
+                for number, said in enumerate(known[-limit:], 1)
+            ]
+            parts = [
+                Part(text=turn.text, memories=(), source_turns=(turn,), score=turn.id)
+                for turn in turns
+            ]
+            found = Recollection(query=question.text, parts=tuple(parts))
+            yield judge(history, question, f"{NEWEST}, limit {limit}", found)
+
+
+def judge(
+    history: AskedHistory, question: AskedQuestion, setting: str, found: Recollection
+) -> Judged:
+    """Return what was recalled for a question, judged by its labels."""
+    parts = sorted(
+        found.parts,
+        key=lambda part: -(part.score if part.relevance is None else part.relevance),
+    )
+    text = _normal("\n".join(part.text for part in parts))
+    places = {
+        turn: min(
+            (at for form in _forms(history.states[turn]) if (at := _find(text, form)) >= 0),
+            default=-1,
+        )
+        for turn in {*question.current, *question.outdated, *question.needed}
+    }
+    current = [places[turn] for turn in question.current if places[turn] >= 0]
+    old = [places[turn] for turn in question.outdated if places[turn] >= 0]
+    needed = [places[turn] >= 0 for turn in question.needed]
+    gold = {history.turns[turn].text for turn in {*question.current, *question.needed}}
+    returned = [turn.text for turn in found.source_turns]
+    has = all(words in found.text for words in question.has)
+    hasnt = not any(words in found.text for words in question.hasnt)
+    return Judged(
+        history=history,
+        question=question,
+        setting=setting,
+        shown=bool(current),
+        first=bool(current) and (not old or min(current) < min(old)),
+        outdated=bool(old) and not current,
+        needed=sum(needed) / len(needed) if needed else 0.0,
+        returned=len(returned),
+        right=sum(text in gold for text in returned),
+        tokens=count_tokens(found.text),
+        is_empty=not found.text.strip(),
+        is_right=has and hasnt and (not question.is_empty or not found.text.strip()),
+    )
+
+
+def _normal(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def _forms(state: str) -> list[str]:
+    """Return the forms by which a turn counts as shown: the whole, and sentences long enough."""
+    forms = [_normal(state)]
+    for sentence in _SENTENCE.split(state):
+        form = _normal(sentence)
+        if _UNSPACED.search(form):
+            is_telling = len(form.replace(" ", "")) >= MIN_CHARACTERS
+        else:
+            is_telling = len(form.split()) >= MIN_WORDS
+        if is_telling:
+            forms.append(form)
+    return forms
+
+
+def _find(text: str, form: str) -> int:
+    return f" {text} ".find(f" {form} ")
