@@ -1,6 +1,6 @@
 # Needs a Python >= 3.11 and nothing else; uv is used where it is installed.
 .DEFAULT_GOAL := help
-.PHONY: demo noisy-neighbor test test-fast test-page test-server test-model test-postgres test-all coverage lint wheels extras bench bench-page bench-postgres bench-server soak small-model scale crash drill fuzz fuzz-api docs screenshots lock stats clean help
+.PHONY: demo noisy-neighbor test test-fast test-page test-server test-model test-postgres test-all coverage lint wheels extras bench bench-page bench-postgres bench-server soak small-model crash drill fuzz fuzz-api docs screenshots lock stats clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -60,7 +60,7 @@ lint: $(LINT) ## Check style, format, import layers and types
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
-wheels: $(DEV) ## Build both wheels and run them on each Python of 3.11 to 3.13
+wheels: $(DEV) ## Build the wheels and run them on each Python of 3.11 to 3.13
 	@sh tools/check_wheels.sh $(VENV)
 
 stats: ## Print lines, prose and import cycles of both packages
@@ -89,9 +89,6 @@ bench-page: $(DEV) ## Measure the page with 10,000 memories in Debian's Chromium
 
 small-model: $(DEV) ## Print how much of a small model's replies can be used (after `make extras`)
 	$(BIN)/python benchmarks/small_model.py
-
-scale: $(DEV) ## Measure one scope of up to 300,000 memories
-	$(BIN)/python benchmarks/scale.py
 
 drill: $(DEV) ## Kill a worker of a Citus cluster and rebalance it while users talk (THEANINE_CITUS)
 	$(BIN)/python -m pytest -s packages/theanine/tests/store/test_citus_drill.py

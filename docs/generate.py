@@ -70,6 +70,10 @@ def _values(parameter: Any) -> str:
     return "{" + ",".join(map(str, choices)) + "}" if choices else "N"
 
 
+def _is_flag(parameter: Any) -> bool:
+    return bool(getattr(parameter, "is_flag", False))  # arguments have none
+
+
 def _row(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         name = f"`{(parameter.metavar or parameter.name).upper()}`"
@@ -83,7 +87,7 @@ def _row(parameter: Any) -> str:
         notes.append("Required.")
     elif parameter.secondary_opts:
         notes.append(f"Default: `{parameter.opts[0] if parameter.default else '--no'}`.")
-    elif parameter.default not in (None, False, "", []) and not parameter.is_flag:
+    elif parameter.default not in (None, False, "", []) and not _is_flag(parameter):
         notes.append(f"Default: `{parameter.default}`.")
     if getattr(parameter, "envvar", None):
         notes.append(f"Environment: `{parameter.envvar}`.")

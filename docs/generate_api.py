@@ -47,6 +47,7 @@ SECTIONS: Mapping[str, Sequence[Any]] = {
         theanine.Limits,
         theanine.ModelSettings,
         theanine.TheanineConfig,
+        theanine.TheaninePaperConfig,
     ],
     "A client of a service": [theanine.connect],
     "Copying a store": [theanine.copy_store, theanine.CopyReport],

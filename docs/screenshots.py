@@ -20,11 +20,11 @@ DESKTOP, PHONE = (1200, 760), (390, 780)
 SHOTS = {
     "timelines": (DESKTOP, "light", "timelines", "73 memories"),
     "timelines-dark": (DESKTOP, "dark", "timelines", "73 memories"),
-    "memory": (DESKTOP, "light", "timelines?memory=19", "What was said"),
-    "changes": (DESKTOP, "light", "timelines?at=2024-06-22T23:00:00&changes=1", "Changed"),
+    "memory": (DESKTOP, "light", "timelines?memory=17", "What was said"),
+    "changes": (DESKTOP, "light", "timelines?at=2024-04-20T23:00:00&changes=1", "Changed"),
     "why": (DESKTOP, "light", "why?q=Shall we book that cruise%3F", "candidates returned"),
     "phone-timelines": (PHONE, "light", "timelines", "73 memories"),
-    "phone-memory": (PHONE, "dark", "timelines?memory=19", "What was said"),
+    "phone-memory": (PHONE, "dark", "timelines?memory=17", "What was said"),
 }
 """Size, colors, address, and words that say that it is loaded, by the name of the file."""
 

@@ -21,7 +21,7 @@ printf '%s\n' theanine bert-score fastembed mauve-text sentence-transformers tor
     pydantic-ai-harness >build/apart.txt
 core=packages/theanine/pyproject.toml
 bench=packages/theanine-bench/pyproject.toml
-# Its two packages come from this checkout; llm and llama-cpp-python see pyproject.toml, small-model.
+# Its packages come from this checkout; llm and llama-cpp-python see pyproject.toml, small-model.
 printf 'theanine\nllm\nllama-cpp-python\n' >build/ours.txt
 compile --all-extras --group dev --excludes build/apart.txt --output-file requirements/dev.txt $core $bench
 # Also what the page needs. Held to the same versions, so that one environment can take both.

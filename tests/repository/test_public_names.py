@@ -45,6 +45,7 @@ PUBLIC = [
     "Session",
     "StoreUnavailable",
     "TheanineConfig",
+    "TheaninePaperConfig",
     "TheanineError",
     "Timeline",
     "ToolCall",

@@ -15,6 +15,7 @@ from theanine.llm.chat import ScopedChat
 from theanine.llm.limits import Limits
 from theanine.llm.parsing import InvalidReply, parse_reply
 from theanine.llm.prompt import PromptTemplate
+from theanine.llm.prompt_folder import NO_PROMPTS, PromptFolder
 from theanine.types import Memory, Role, Turn
 
 T = TypeVar("T")
@@ -23,11 +24,12 @@ MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
 @dataclass
 class Asked:
-    """One call: the step, its whole prompt, and the sessions that it quotes."""
+    """A call of a step, with its whole prompt, the sessions that it quotes, and its bounds."""
 
     step: str
     prompt: str
     touches: set[int]
+    bounds: ReplyBounds | None = None
 
 
 class Answering(ScopedChat):
@@ -36,8 +38,9 @@ class Answering(ScopedChat):
     An answer may be a function of the prompt. Journal and retries are tested with ``Chat``.
     """
 
-    def __init__(self, answers: Iterable[object]) -> None:
+    def __init__(self, answers: Iterable[object], prompts: PromptFolder = NO_PROMPTS) -> None:
         self.answers = iter(answers)
+        self.prompts = prompts
         self.asked: list[Asked] = []
         self.faults: list[str] = []
 
@@ -46,9 +49,14 @@ class Answering(ScopedChat):
         """The model's name."""
         return "scripted:test"
 
+    def replaced(self, step: PromptTemplate[T], asker: str = "") -> PromptTemplate[T]:
+        """Return the step with its prompt of ``prompts``, if there is one."""
+        return self.prompts.replace(step, asker)
+
     async def ask(
         self,
         step: PromptTemplate[T],
+        asker: str = "",
         /,
         *,
         source_sessions: Iterable[int] = (),
@@ -59,8 +67,8 @@ class Answering(ScopedChat):
         **values: str,
     ) -> T:
         """Return the next usable answer. Raises UnusableReply when they run out."""
-        prompt = step.render(**values)
-        self.asked.append(Asked(step.label, prompt, set(source_sessions)))
+        prompt = self.replaced(step, asker).render(**values)
+        self.asked.append(Asked(step.label, prompt, set(source_sessions), bounds))
         for answer in self.answers:
             if callable(answer):
                 answer = cast("Callable[[str], object]", answer)(prompt)

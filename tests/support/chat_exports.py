@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import html
 import json
 import re
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.utils import format_datetime
+from io import StringIO
 from pathlib import Path
 from typing import Literal
 
@@ -139,6 +141,12 @@ def _notes(folder: Path, said: Sequence[Said]) -> Path:
             f"---\ncreated: {each.iso}\n---\n{each.text}\n",
         )
     return folder / "notes"
+
+
+def _imessage(folder: Path, said: Sequence[Said]) -> Path:
+    names = {"user": "Me", "assistant": "+385911"}
+    messages = [f"{e.at:%b %d, %Y %l:%M:%S %p}\n{names[e.side]}\n{e.text}\n\n" for e in said]
+    return save(folder, "+385911.txt", "".join(messages))
 
 
 def _whatsapp(folder: Path, said: Sequence[Said]) -> Path:
@@ -328,6 +336,244 @@ def _discord(folder: Path, said: Sequence[Said]) -> Path:
     return save(folder, "Boats - general.json", export)
 
 
+_SENDERS = {"user": "Ana", "assistant": "Bo"}
+
+
+def _lines(rows: Sequence[Json]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _deepseek(folder: Path, said: Sequence[Said]) -> Path:
+    children = [*([f"{each.minutes + 1}"] for each in said), list[str]()]
+    root: Json = {"id": "root", "parent": None, "children": children[0], "message": None}
+    mapping: Json = {"root": root}
+    parent = "root"
+    for i, each in enumerate(said, 1):
+        id = f"{each.minutes + 1}"
+        kind = {"user": "REQUEST", "assistant": "RESPONSE"}[each.side]
+        fragments: list[Json] = [{"type": kind, "content": each.text}]
+        message: Json = {"model": "deepseek-chat", "inserted_at": each.iso, "fragments": fragments}
+        mapping[id] = {"id": id, "parent": parent, "children": children[i], "message": message}
+        parent = id
+    talk: Json = {
+        "id": "d-1",
+        "title": "Chat",
+        "inserted_at": START.isoformat(),
+        "mapping": mapping,
+    }
+    files: Json = {"conversations.json": [talk], "user.json": {"user_id": "u"}}
+    return save_zip(folder / "deepseek_data.zip", files)
+
+
+def _grok(folder: Path, said: Sequence[Said]) -> Path:
+    responses: list[Json] = [
+        {
+            "response": {
+                "_id": f"r-{each.minutes}",
+                "message": each.text,
+                "sender": {"user": "human", "assistant": "ASSISTANT"}[each.side],
+                "create_time": {"$date": {"$numberLong": f"{each.at.timestamp() * 1000:.0f}"}},
+            }
+        }
+        for each in said
+    ]
+    about: Json = {"id": "g-1", "title": "Chat", "create_time": START.isoformat()}
+    talk: Json = {"conversation": about, "responses": responses}
+    export: Json = {"conversations": [talk], "projects": [], "tasks": []}
+    return save_zip(folder / "grok.zip", {"ttl/30d/export/prod-grok-backend.json": export})
+
+
+def _open_webui(folder: Path, said: Sequence[Said]) -> Path:
+    messages: Json = {}
+    parent = None
+    for i, each in enumerate(said, 1):
+        id = f"m-{each.minutes}"
+        children = [f"m-{answer.minutes}" for answer in said[i : i + 1]]
+        about: Json = {"id": id, "parentId": parent, "childrenIds": children}
+        words: Json = {"role": each.side, "content": each.text}
+        messages[id] = {**about, **words, "timestamp": int(each.at.timestamp())}
+        parent = id
+    history: Json = {"currentId": parent, "messages": messages}
+    chat: Json = {"title": "Chat", "history": history, "messages": list(messages.values())}
+    return save(folder, "chat-export-1.json", [{"id": "w-1", "title": "Chat", "chat": chat}])
+
+
+def _librechat(folder: Path, said: Sequence[Said]) -> Path:
+    parent = "00000000-0000-0000-0000-000000000000"
+    messages: list[Json] = []
+    for each in said:
+        id = f"m-{each.minutes}"
+        about: Json = {"messageId": id, "parentMessageId": parent, "createdAt": each.iso}
+        sender = {"user": "User", "assistant": "Claude"}[each.side]
+        words: Json = {"isCreatedByUser": each.side == "user", "sender": sender, "text": each.text}
+        messages.append({**about, **words})
+        parent = id
+    exported = "Sat Feb 01 2025 11:02:00 GMT+0100 (Central European Standard Time)"
+    talk: Json = {"conversationId": "l-1", "title": "Chat", "exportAt": exported}
+    talk["messages"] = messages
+    return save(folder, "Chat.json", talk)
+
+
+def _lmstudio(folder: Path, said: Sequence[Said]) -> Path:
+    messages: list[Json] = []
+    for each in said:
+        content: list[Json] = [{"type": "text", "text": each.text}]
+        version: Json = {"type": "singleStep", "role": each.side, "content": content}
+        if each.side == "assistant":
+            steps: list[Json] = [{"type": "contentBlock", "content": content}]
+            version = {"type": "multiStep", "role": each.side, "steps": steps}
+        messages.append({"versions": [version], "currentlySelected": 0})
+    talk: Json = {"name": "Chat", "createdAt": START.timestamp() * 1000, "messages": messages}
+    return save(folder, "1715176560000.conversation.json", talk)
+
+
+def _jan(folder: Path, said: Sequence[Said]) -> Path:
+    rows: list[Json] = [
+        {
+            "id": f"m-{each.minutes}",
+            "object": "thread.message",
+            "thread_id": "t-1",
+            "role": each.side,
+            "content": [{"type": "text", "text": {"value": each.text, "annotations": []}}],
+            "created_at": each.at.timestamp() * 1000,
+        }
+        for each in said
+    ]
+    return save(folder, "messages.jsonl", _lines(rows))
+
+
+def _google_chat(folder: Path, said: Sequence[Said]) -> Path:
+    messages: list[Json] = [
+        {
+            "creator": {"name": _SENDERS[each.side], "user_type": "Human"},
+            "created_date": f"{each.at:%A, %B %d, %Y at %I:%M:%S} {each.at:%p} UTC",
+            "text": each.text,
+            "message_id": f"m/{each.minutes}",
+        }
+        for each in said
+    ]
+    file = "Takeout/Google Chat/Groups/DM x/messages.json"
+    return save_zip(folder / "takeout.zip", {file: {"messages": messages}})
+
+
+def _messenger(folder: Path, said: Sequence[Said]) -> Path:
+    """Write messages newest first, their UTF-8 as if it were Latin-1."""
+    messages: list[Json] = [
+        {
+            "sender_name": _SENDERS[each.side],
+            "timestamp_ms": each.at.timestamp() * 1000,
+            "content": each.text.encode().decode("latin-1"),
+        }
+        for each in reversed(said)
+    ]
+    people = [{"name": name} for name in _SENDERS.values()]
+    chat: Json = {"participants": people, "messages": messages, "title": "Bo"}
+    return save(folder, "messages/inbox/bo_1/message_1.json", {**chat, "thread_path": "inbox/bo_1"})
+
+
+def _character(folder: Path, said: Sequence[Said]) -> Path:
+    turns: list[Json] = [
+        {
+            "turn_key": {"chat_id": "c", "turn_id": f"t-{each.minutes}"},
+            "create_time": each.iso,
+            "author": {"name": "Ana", "is_human": True}
+            if each.side == "user"
+            else {"name": "Mira"},
+            "candidates": [{"candidate_id": "a", "raw_content": each.text}],
+            "primary_candidate_id": "a",
+        }
+        for each in reversed(said)
+    ]
+    return save(folder, "chat.json", {"turns": turns})
+
+
+def _sillytavern(folder: Path, said: Sequence[Said]) -> Path:
+    header: Json = {"user_name": "Ana", "character_name": "Mira", "create_date": START.isoformat()}
+    rows: list[Json] = [
+        {
+            "name": {"user": "Ana", "assistant": "Mira"}[each.side],
+            "is_user": each.side == "user",
+            "send_date": f"{each.at:%B} {each.at.day}, {each.at:%Y %I:%M%p}",
+            "mes": each.text,
+        }
+        for each in said
+    ]
+    return save(folder, "Mira - 2024-05-08.jsonl", _lines([header, *rows]))
+
+
+def _skype(folder: Path, said: Sequence[Said]) -> Path:
+    messages: list[Json] = [
+        {
+            "id": f"{each.minutes}",
+            "originalarrivaltime": each.iso,
+            "messagetype": "RichText",
+            "displayName": _SENDERS[each.side],
+            "content": f"<p>{html.escape(each.text)}</p>".replace("\n", "<br>"),
+        }
+        for each in reversed(said)
+    ]
+    talk: Json = {"id": "8:bo", "displayName": "Bo", "MessageList": messages}
+    return save(folder, "messages.json", {"userId": "8:ana", "conversations": [talk]})
+
+
+def _typingmind(folder: Path, said: Sequence[Said]) -> Path:
+    messages = [{"role": s.side, "content": s.text, "createdAt": s.iso} for s in said]
+    chat: Json = {"chatID": "t-1", "chatTitle": "Chat", "messages": messages}
+    return save(folder, "typingmind.json", {"data": {"chats": [chat]}})
+
+
+def _chatbot_ui(folder: Path, said: Sequence[Said]) -> Path:
+    messages = [{"role": each.side, "content": each.text} for each in said]
+    talks: list[Json] = [{"id": "h-1", "name": "Chat", "messages": messages}]
+    return save(folder, "chatbot_ui_history.json", {"version": 4, "history": talks, "folders": []})
+
+
+def _mistral(folder: Path, said: Sequence[Said]) -> Path:
+    rows = [
+        {
+            "id": f"m-{each.minutes}",
+            "chatId": "c-1",
+            "role": each.side,
+            "content": each.text,
+            "createdAt": each.iso,
+        }
+        for each in said
+    ]
+    return save(folder, "chat-c-1.json", rows)
+
+
+def _rows(heading: Sequence[str], rows: Sequence[Sequence[str]], delimiter: str) -> str:
+    text = StringIO()
+    csv.writer(text, delimiter=delimiter).writerows([heading, *rows])
+    return text.getvalue()
+
+
+def _copilot(folder: Path, said: Sequence[Said]) -> Path:
+    names = {"user": "Human", "assistant": "AI"}
+    rows = [("Chat", f"{s.at:%Y-%m-%dT%H:%M:%S}", names[s.side], s.text) for s in said]
+    heading = ("Conversation", "Time", "Author", "Message")
+    file = folder / "copilot-activity-history.csv"
+    file.write_bytes(_rows(heading, rows, ",").encode())
+    return file
+
+
+def _csv(folder: Path, said: Sequence[Said]) -> Path:
+    rows = [(s.iso, _SENDERS[s.side], s.text) for s in said]
+    file = folder / "chat.csv"
+    file.write_bytes(_rows(("Date", "Sender", "Text"), rows, ";").encode())
+    return file
+
+
+def _captions(folder: Path, said: Sequence[Said]) -> Path:
+    cues = ["WEBVTT\n"]
+    for number, each in enumerate(said, 1):
+        at = f"{each.minutes // 60:02}:{each.minutes % 60:02}"
+        words = html.escape(" ".join(each.text.split()), quote=False)
+        name = _SENDERS[each.side]
+        cues.append(f"{number}\n{at}:00.000 --> {at}:09.000\n<v {name}>{words}</v>\n")
+    return save(folder, "GMT20240508-135600_Recording.vtt", "\n".join(cues))
+
+
 Writer = Callable[[Path, Sequence[Said]], Path]
 WRITERS: Mapping[str, Writer] = {
     "chatgpt": _chatgpt,
@@ -336,6 +582,7 @@ WRITERS: Mapping[str, Writer] = {
     "markdown": _markdown,
     "notes": _notes,
     "whatsapp": _whatsapp,
+    "imessage": _imessage,
     "telegram": _telegram,
     "slack": _slack,
     "mail": _mail,
@@ -345,5 +592,22 @@ WRITERS: Mapping[str, Writer] = {
     "gemini": _gemini,
     "signal": _signal,
     "discord": _discord,
+    "deepseek": _deepseek,
+    "grok": _grok,
+    "open-webui": _open_webui,
+    "librechat": _librechat,
+    "lmstudio": _lmstudio,
+    "jan": _jan,
+    "google-chat": _google_chat,
+    "messenger": _messenger,
+    "character-ai": _character,
+    "sillytavern": _sillytavern,
+    "skype": _skype,
+    "typingmind": _typingmind,
+    "chatbot-ui": _chatbot_ui,
+    "mistral": _mistral,
+    "copilot": _copilot,
+    "csv": _csv,
+    "captions": _captions,
 }
 """For each format a writer that saves a chat in a folder and returns what to import."""

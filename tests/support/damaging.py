@@ -30,9 +30,9 @@ def damaged(content: bytes, data: st.DataObject) -> bytes:
     """Return the bytes of a file of JSON, JSON Lines or anything else with one thing damaged."""
     lines = content.split(b"\n")
     parsed = [_parse(content)] if _parse(content) is not None else [_parse(line) for line in lines]
-    places = [place for value in parsed for place in _places(value)]
-    if places and data.draw(st.integers(0, 3)):
-        holder, key = data.draw(st.sampled_from(places))
+    found = [place for value in parsed for place in places(value)]
+    if found and data.draw(st.integers(0, 3)):
+        holder, key = data.draw(st.sampled_from(found))
         if data.draw(st.booleans()):
             holder[key] = data.draw(st.sampled_from(_VALUES))
         else:
@@ -62,11 +62,11 @@ def _parse(text: bytes) -> Any:
     return value if type(value) in (dict, list) else None
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield each key of an object and index of a list, with its holder."""
     if type(value) not in (dict, list):
         return
     keys: list[Any] = [*value] if type(value) is dict else [*range(len(value))]
     for key in keys:
         yield value, key
-        yield from _places(value[key])
+        yield from places(value[key])

@@ -1,0 +1,112 @@
+"""A field of an export that is missing or null costs what was in it, and nothing else.
+
+``make fuzz`` tries 5,000: 25 formats, 20 fields each, ten times.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.chat_exports import WRITERS, Said
+from support.damaging import places
+from support.fuzzing import cases
+from theanine.errors import BadInput
+from theanine.importers import read_histories
+
+pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
+
+OF_TEXT = {"markdown", "notes", "whatsapp", "imessage", "mail", "copilot", "csv", "captions"}
+"""Formats without JSON."""
+Files = dict[str, bytes]
+
+
+@pytest.mark.parametrize("name", sorted(set(WRITERS) - OF_TEXT))
+@cases(20)
+@given(data=st.data())
+def test_all_other_items_come_in(name: str, data: st.DataObject) -> None:
+    count = data.draw(st.integers(3, 9))
+    said = [
+        Said(f"The boat is in berth{i}x.", ("user", "assistant")[i % 2], i) for i in range(count)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        file = WRITERS[name](Path(folder), said)
+        files = read_files(file)
+        documents = {
+            (path, line): value
+            for path, content in files.items()
+            for line, value in enumerate(parsed(content))
+            if value is not None
+        }
+        key = data.draw(st.sampled_from(sorted(documents)))
+        holder, field = data.draw(st.sampled_from(list(places(documents[key]))))
+        lost = json.dumps(holder[field])
+        others = [f"berth{i}x" for i in range(count) if not re.search(rf'berth{i}x|"b{i}"', lost)]
+        if data.draw(st.booleans()):
+            holder[field] = None
+        else:
+            del holder[field]
+        path, _ = key
+        write_file(file, path, [value for (name, _), value in documents.items() if name == path])
+        if len(others) * 2 < count:  # it held the messages
+            return
+        try:
+            reading = read_histories(file)
+        except BadInput as fault:
+            pytest.fail(f"without {field!r} of {key}: {fault}")
+        turns = [t for h in reading.histories for s in h.transcripts for t in s.turns]
+        log = "\n".join(turn.full_text for turn in turns)
+        missing = [word for word in others if word not in log]
+        assert not missing, f"without {field!r} of {key}: {dict(reading.notes)}"
+
+
+def parsed(content: bytes) -> Iterator[Any]:
+    """Yield the value of a JSON document, or those of its lines."""
+    try:
+        yield json.loads(content)
+    except ValueError:
+        for line in content.splitlines():
+            try:
+                yield json.loads(line)
+            except ValueError:
+                yield None
+
+
+def read_files(file: Path) -> Files:
+    """Return the files below a path, those of an archive, or the values of a database."""
+    if file.is_dir():
+        return {str(each): each.read_bytes() for each in file.rglob("*") if each.is_file()}
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as archive:
+            return {each: archive.read(each) for each in archive.namelist()}
+    if file.suffix == ".vscdb":
+        with closing(sqlite3.connect(file)) as db:
+            rows = db.execute("SELECT key, value FROM cursorDiskKV").fetchall()
+            return {key: value.encode() for key, value in rows}
+    return {str(file): file.read_bytes()}
+
+
+def write_file(file: Path, path: str, values: list[Any]) -> None:
+    """Write the values of one of the files that :func:`read_files` returns."""
+    content = "\n".join(map(json.dumps, values))
+    if zipfile.is_zipfile(file):
+        files = {**read_files(file), path: content.encode()}
+        with zipfile.ZipFile(file, "w") as archive:
+            for each, text in files.items():
+                archive.writestr(each, text)
+    elif file.suffix == ".vscdb":
+        with closing(sqlite3.connect(file)) as db, db:
+            db.execute("UPDATE cursorDiskKV SET value = ? WHERE key = ?", (content, path))
+    else:
+        Path(path).write_text(content, "utf-8")
