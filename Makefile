@@ -29,8 +29,8 @@ demo: $(BASE) ## Remember a bundled conversation and answer from it, offline
 # PYTEST_OPTIONS is not PYTEST_ADDOPTS, which each pytest that a test starts would read, too.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PYTEST_OPTIONS)
 
-test: $(DEV) ## Run the suite on all cores (without browser, server and model tests)
-	$(PYTEST) -m "not browser and not server and not model"
+test: $(DEV) ## Run the suite on all cores (without slow, browser, server and model tests)
+	$(PYTEST) -m "not browser and not server and not model and not slow"
 
 test-fast: $(DEV) ## Run the tests of the inner loop, within a minute
 	$(PYTEST) -m "not browser and not server and not model and not slow and not data"

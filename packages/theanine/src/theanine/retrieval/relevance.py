@@ -58,6 +58,11 @@ class RelevanceModel:
                 "fit them again with tools/fit_relevance.py"
             )
 
+    @property
+    def means(self) -> NDArray[np.float32]:
+        """The mean of each feature over the data that the networks were fitted on, ``(f,)``."""
+        return self._weights["mean"]
+
     def apply(self, features: NDArray[np.float32]) -> tuple[Scores, Scores]:
         """Return the logit and the relevance for each row of the features of one question.
 
