@@ -182,11 +182,12 @@ class AsyncClient(ScopedOperations):
 
         The store gets the state of an export if that is newer than its own, and stays if it is
         older: in whatever order a store's exports come, the latest counts, and what was forgotten
-        does not come back. If both were changed independently, they are merged.
+        does not come back.
 
         ``records`` are read as they are needed, in another thread. All are restored, or none.
-        Raises BadInput, naming the record, for one that is malformed or contradicts the store, and
-        unless ``partial`` for a part of an export. Warns of an export by a theanine before 0.2,
+        Raises BadInput, naming the record, for one that is malformed; for a user of whom the store
+        has anything but an earlier or a later state of the same data; and unless ``partial`` for a
+        part of an export. Warns of an export by a theanine before 0.2,
         which does not tell whether it is whole, and of users who were left out. Raises
         SettingsError for records whose default method isn't installed.
         """

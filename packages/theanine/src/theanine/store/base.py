@@ -715,7 +715,7 @@ class Store(Protocol):
         """Bring the store to the state of exports, where theirs is newer; see ``docs/storage.md``.
 
         Records are read as they are needed. All or nothing. Raises BadInput, naming the record, for
-        one that is malformed or contradicts a stored one, and unless ``partial`` for records that
-        are not whole exports.
+        one that is malformed; for a scope of which the store holds anything but an earlier or a
+        later state; and unless ``partial`` for records that are not whole exports.
         """
         ...
