@@ -19,7 +19,6 @@ from typing import Any, Self, cast
 
 from theanine.client.arguments import check_arguments
 from theanine.client.engine import Engine
-from theanine.client.old_calls import accept_old_calls
 from theanine.client.options import OpenOptions, takes_options
 from theanine.client.other_names import name_ours
 from theanine.client.user import AsyncUserMemory, ScopedOperations
@@ -39,7 +38,6 @@ _FORGOTTEN = "users who were left out, because they were forgotten here since th
 
 
 @name_ours(of_client=True)
-@accept_old_calls
 @check_arguments
 class AsyncClient(ScopedOperations):
     """A client of one store, with one memory method. Made by :func:`theanine.aopen`."""
