@@ -49,11 +49,6 @@ class Store(Protocol):
         """The location as the user gave it, without secrets."""
         ...
 
-    @property
-    def has_sidecars(self) -> bool:
-        """Whether :meth:`write_sidecar` stores anything."""
-        ...
-
     async def open(self) -> None:
         """Open the store, creating or migrating it if needed. Raises NotAStore."""
         ...
