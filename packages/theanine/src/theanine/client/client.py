@@ -23,8 +23,9 @@ from theanine.client.options import OpenOptions, takes_options
 from theanine.client.other_names import name_ours
 from theanine.client.user import AsyncUserMemory, ScopedOperations
 from theanine.client.worker import CONCURRENCY, GRACE, POLL, AsyncWorker
-from theanine.methods.registry import canonical_method, method_class
+from theanine.methods.registry import method_class
 from theanine.remembering.remember import LEASE, Progress
+from theanine.store.sql.export_codec import current_method
 from theanine.text.attribution import without_attribution
 from theanine.types import LOCAL_MODEL, Scope
 
@@ -236,7 +237,7 @@ def _check_method(records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str,
         # What is no object, the store reports.
         header = isinstance(cast("object", record), Mapping) and record.get("type") == "theanine"
         if header and isinstance(name := record.get("method"), str) and name:
-            method_class(canonical_method(name.partition("~")[0], warn=False))
+            method_class(current_method(name).partition("~")[0])
         yield record
 
 
