@@ -146,13 +146,12 @@ async def load(location: str, users: int, templates: Sequence[Template]) -> Load
                 db.exec_driver_sql(f"SELECT {top}")
             db.exec_driver_sql("ANALYZE")
         rows_loaded = time.perf_counter()
-        if store.has_sidecars:
-            for number in range(users):
-                if state := templates[number % len(templates)].index:
-                    scope = Scope(user_name(number))
-                    stamp = await _stamp(store, scope)
-                    parts = pack(state, stamp)
-                    await store.write_sidecar(scope, stamp.name, stamp.epoch, parts)
+        for number in range(users):
+            if state := templates[number % len(templates)].index:
+                scope = Scope(user_name(number))
+                stamp = await _stamp(store, scope)
+                parts = pack(state, stamp)
+                await store.write_sidecar(scope, stamp.name, stamp.epoch, parts)
         ended = time.perf_counter()
     finally:
         await store.close()

@@ -193,7 +193,7 @@ def test_installed_it_is_one_more_method(installed: Mapping[str, str], tmp_path:
     ]
     (part,) = recalled.json["parts"]
     assert part["text"].startswith("(9 March 2024) Ana: The dentist is at 9:30")
-    assert [turn["id"] for turn in part["sources"]] == [1]
+    assert [turn["id"] for turn in part["source_turns"]] == [1]
     assert "dropped 2 memories of figures" in rebuilt.out, rebuilt
     assert (unknown.code, "figures" in unknown.err) == (2, True)
     assert (refused.code, "no settings of a paper" in refused.err) == (2, True)

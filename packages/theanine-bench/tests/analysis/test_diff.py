@@ -257,7 +257,7 @@ def test_as_json(run: Terminal, tmp_path: Path) -> None:
     good = sample_run(tmp_path / "good", [better(n) for n in TWELVE])
     bad = sample_run(tmp_path / "bad", [sample_item(n) for n in TWELVE])
     output = run.bare(
-        "bench", "diff", str(good), str(bad), "--json", "--show=2", "--measure=f1"
+        "bench", "diff", str(good), str(bad), "--json", "--show=2", "--metric=f1"
     ).json  # fmt: skip
     assert output["samples"] == 12
     assert [each["name"] for each in output["runs"]] == ["good", "bad"]
@@ -276,7 +276,7 @@ def test_as_json(run: Terminal, tmp_path: Path) -> None:
         (["--fail-below", "f1=-1"], "METRIC=DELTA"),
         (["--fail-below", "f1=nan"], "METRIC=DELTA"),
         (["--fail-below", "bleu=1"], "share a metric 'bleu'; they share: right, f1"),
-        (["--measure", "bleu"], "share a metric 'bleu'"),
+        (["--metric", "bleu"], "share a metric 'bleu'"),
         (["--html", "no/such/folder/a.html"], "can't be written"),
     ],
 )

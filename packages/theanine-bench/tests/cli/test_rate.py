@@ -28,7 +28,7 @@ pytestmark = pytest.mark.server
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run over the demo's conversation."""
     runs = tmp_path_factory.mktemp("runs")
-    command = ["bench", "responses", str(HARBOUR), "--sessions", "9", "--measure", "f1"]
+    command = ["bench", "responses", str(HARBOUR), "--sessions", "9", "--metric", "f1"]
     Terminal(runs / "unused.db").bare(*command, "--out", str(runs / "run"))
     return runs / "run"
 

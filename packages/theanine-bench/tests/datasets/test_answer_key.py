@@ -129,7 +129,7 @@ def test_one_run_has_both_scores_and_asks_nothing_twice(
     with ScriptedServer() as server:
         judge = ["--judge", "openai:j", "--judge-base-url", server.base_url]
         model = ["--model", "openai:m", "--base-url", server.base_url]
-        qa = ["bench", "qa", str(data), *model, *judge, "--measure", "f1", "--measure", "right"]
+        qa = ["bench", "qa", str(data), *model, *judge, "--metric", "f1", "--metric", "right"]
         run.bare(*qa, "--out", str(first))
         asked = len(server.calls)
         shown = run.bare(
@@ -153,7 +153,7 @@ def test_a_key_may_have_more_than_a_run_was_asked(
     run: Terminal, data: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "part"
-    run.bare("bench", "qa", str(data), "--measure", "f1", "--limit", "1", "--out", str(folder))
+    run.bare("bench", "qa", str(data), "--metric", "f1", "--limit", "1", "--out", str(folder))
     more = {"id": "pair/2", "answer": "x"}
     key = save(tmp_path, "key.json", [{"id": "pair/1", "answer": "cashews"}, more])
     plan = rescore_task(folder, key)
@@ -165,8 +165,8 @@ def test_a_key_may_have_more_than_a_run_was_asked(
 
 def test_a_run_can_be_measured_by_something_else(run: Terminal, data: Path, tmp_path: Path) -> None:
     first, again = str(tmp_path / "first"), str(tmp_path / "again")
-    run.bare("bench", "qa", str(data), "--measure", "f1", "--measure", "evidence", "--out", first)
-    run.bare("bench", "rescore", first, "--measure", "exact", "--out", again)
+    run.bare("bench", "qa", str(data), "--metric", "f1", "--metric", "evidence", "--out", first)
+    run.bare("bench", "rescore", first, "--metric", "exact", "--out", again)
     items = RunFolder(Path(again)).results()
     assert set(items["pair/1"].scores) == {"exact"}
     assert rescore_task(Path(first), limit=1).answered.keys() == {"pair/1"}

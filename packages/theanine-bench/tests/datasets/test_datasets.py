@@ -421,7 +421,7 @@ def test_each_set_runs_through_its_bench(run: Terminal, tmp_path: Path) -> None:
     runs["persona"] = ["responses", str(persona_chat(tmp_path, 3))]
     measured: set[str] = set()
     for name, (bench, *rest) in runs.items():
-        out = ("--out", str(tmp_path / name), "--method", "exchange", "--measure", "f1")
+        out = ("--out", str(tmp_path / name), "--method", "exchange", "--metric", "f1")
         told = run.bare("bench", bench, *rest, *out, "--json").json
         assert told["done"] == told["samples"] > 1
         assert told["failures"] == {}

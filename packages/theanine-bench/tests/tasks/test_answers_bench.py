@@ -98,7 +98,7 @@ def test_a_failing_model_is_counted_and_exits_with_1(
 def test_a_measure_that_is_not_known_is_named_with_those_there_are(
     run: Terminal, data: Path
 ) -> None:
-    wrong = run.bare("bench", "qa", str(data), "--measure", "fluff", fine=False)
+    wrong = run.bare("bench", "qa", str(data), "--metric", "fluff", fine=False)
     assert wrong.code == 2
     assert "unknown metric 'fluff'; there are: " in wrong.err
     judged = run.bare("bench", "qa", str(data), "--metric", "gpt4score", fine=False)

@@ -148,25 +148,11 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
-_RENAMED = {
-    "Agent": "Client",
-    "AsyncAgent": "AsyncClient",
-    "AsyncTalk": "AsyncLiveSession",
-    "Imported": "ImportReport",
-    "Talk": "LiveSession",
-}
-"""Names of version 0.1; they go in the next release."""
-
 
 def __getattr__(name: str) -> object:
     # Loaded on first use, so that `import theanine` is fast.
     if name in _HOME:
         return getattr(import_module(f"theanine.{_HOME[name]}"), name)
-    if name in _RENAMED:
-        from theanine.deprecation import warn_renamed
-
-        warn_renamed(f"theanine.{name}", f"theanine.{_RENAMED[name]}")
-        return __getattr__(_RENAMED[name])
     raise AttributeError(f"module 'theanine' has no attribute {name!r}")
 
 

@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
-from theanine.deprecation import renamed_fields, warn_renamed
 from theanine.fences import REMEMBERED_RULES, one_line, remembered_block
 
 Role = Literal["user", "assistant", "system", "tool"]
@@ -73,7 +72,6 @@ CORRECTS = "corrects"
 """The note on a turn that logs a correction: the id of the memory that it corrects."""
 
 
-@renamed_fields(constructor=True, shared="attachment", words="full_text")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utterance:
     """A turn that is not in the log yet.
@@ -105,11 +103,6 @@ class Utterance:
     notes: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     metadata: Metadata = field(default_factory=dict[str, Scalar], hash=False)
     content: tuple[Message, ...] = field(default=(), hash=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if cast("str", self.role) == "agent":  # its name in version 0.1
-            warn_renamed('the role "agent"', '"assistant"')
-            object.__setattr__(self, "role", "assistant")
 
     @property
     def broken_off(self) -> bool:
@@ -283,7 +276,6 @@ STATEMENT = "statement"
 """``kind`` of a memory that states one fact about its speakers."""
 
 
-@renamed_fields(sources="source_turns", origins="derived_from", made_at="session_ended_at")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """One stored statement, digest or excerpt.
@@ -438,7 +430,6 @@ def _strength(link: Link) -> int:
     return list(Relation).index(link.relation or Relation.SAME_TOPIC)
 
 
-@renamed_fields(constructor=True, sources="source_turns")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One piece of a recollection, with its provenance.
@@ -470,7 +461,6 @@ class Part:
         return self.text
 
 
-@renamed_fields(sources="source_turns")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollection:
     """The result of a recall; empty (and false) when nothing relevant is stored.

@@ -143,24 +143,6 @@ def test_a_bench_command_names_its_missing_package(
     assert name not in capsys.readouterr().out
 
 
-RENAMED_OPTIONS = {"--deep": "--depth"}
-
-
-def echo(depth: int = 1) -> None:
-    """Print the depth."""
-    print(depth)
-
-
-def test_a_former_option_is_accepted_with_a_notice(capsys: pytest.CaptureFixture[str]) -> None:
-    command = LazyCommand("echo", f"{__name__}:echo", "")
-    app = lazy_app([command], "Help.")
-    app(["echo", "--deep", "2"], standalone_mode=False)
-    app(["echo", "--deep=3"], standalone_mode=False)
-    captured = capsys.readouterr()
-    assert captured.out == "2\n3\n"
-    assert captured.err == "--deep is now called --depth\n" * 2
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

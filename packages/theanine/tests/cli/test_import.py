@@ -150,6 +150,18 @@ def test_an_export_is_restored_without_loss(run: Terminal, tmp_path: Path) -> No
     assert "0 new records" in other("import", str(export)).out
 
 
+def test_an_export_of_another_history_is_refused(run: Terminal, tmp_path: Path) -> None:
+    other = Terminal(tmp_path / "other.db")
+    for terminal, text in ((run, "I keep bees."), (other, "I keep goats.")):
+        terminal("import", str(save(tmp_path, "talk.jsonl", line(text=text))), "--user", "ana")
+    export = save(tmp_path, "all.jsonl", run("export").out)
+    before = other("export").out
+    ran = other("import", str(export), fine=False)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert f"{export}: ana is not empty here (sessions: 1, turns: 1, memories: 1)" in ran.err
+    assert other("export").out == before
+
+
 @pytest.mark.slow
 def test_a_broken_export_names_the_line(run: Terminal, tmp_path: Path) -> None:
     run("import", str(HARBOUR))

@@ -109,7 +109,7 @@ def test_doctor_on_a_fresh_machine_reports_no_problem(run: Terminal) -> None:
         "reranker",
         "model",
     ]
-    assert not any(item["mend"] for item in ran.json)
+    assert not any(item["fix"] for item in ran.json)
     assert not run.store.exists()
 
 

@@ -40,8 +40,9 @@ def test_calls_of_other_memories_name_ours(name: str, ours: str, tmp_path: Path)
 def test_calls_of_a_user_are_named_on_the_client(tmp_path: Path) -> None:
     with theanine.open(tmp_path / "memory.db") as client:
         handle: Any = client
-        with pytest.raises(AttributeError, match=r"client\.user\(…\)\.add\(…\) does it here"):
-            handle.add("I sail.")
+        for name in ("add", "session", "turns", "forget"):
+            with pytest.raises(AttributeError, match=rf"client\.user\(…\)\.{name}\(…\) does it"):
+                getattr(handle, name)("ana")
 
 
 def test_other_missing_attributes_are_as_usual(tmp_path: Path) -> None:

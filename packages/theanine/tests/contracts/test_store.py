@@ -825,18 +825,85 @@ async def test_an_export_is_restored_without_loss(
     await copy.close()
 
 
-async def test_contradicting_records_are_refused_whole(store: Store) -> None:
+HELD = r"is not empty here \(sessions: \d+, turns: \d+, memories: \d+\)"
+EMPTY = "restore it into an empty store"
+FORGET = f"{EMPTY}, or forget ana here first"
+
+
+def _only(records: list[dict[str, Any]], type_: str) -> dict[str, Any]:
+    return next(record for record in records if record["type"] == type_)
+
+
+@pytest.mark.parametrize(
+    ("kind", "partial", "advice"),
+    [
+        ("of another store", False, FORGET),
+        ("changed in both", False, EMPTY),
+        ("a part of another store", True, EMPTY),
+        ("without a version", True, EMPTY),
+        ("a changed record", True, EMPTY),
+        ("another number", True, EMPTY),
+    ],
+)
+async def test_what_a_scope_does_not_hold_is_refused_whole(
+    store: Store, store_case: StoreCase, tmp_path: Path, kind: str, partial: bool, advice: str
+) -> None:
+    other = store_case.make(tmp_path / "other")
+    await other.open()
     await _life(store)
     records = await export(store)
-    turn = next(record for record in records if record["type"] == "turn")
+    turn = _only(records, "turn")
+    if kind == "changed in both":
+        await other.restore(records)
+    for changed in (store, other):
+        await changed.log_transcript(ANA, transcript(f"of {id(changed)}", "new", day=9), METHOD)
+    theirs = [record async for record in other.export(ANA)]
+    given = {
+        "a part of another store": [_only(theirs, "turn")],
+        "without a version": [
+            {name: value for name, value in record.items() if name != "versions"}
+            for record in theirs
+            if record["type"] != "end"
+        ],
+        "a changed record": [turn, {**turn, "text": "forged"}][1:],
+        "another number": [{**turn, "id": 50}],
+    }.get(kind, theirs)
+    eve = {"type": "scope", "scope": {"user": "eve"}, "next_session": 1, "next_turn": 1}
     before = await export(store)
-    other = {"type": "scope", "scope": {"user": "eve"}}
-    counters = {"next_session": 1, "next_turn": 1, "next_memory": 1}
-    with pytest.raises(BadInput, match=r"ana already has another turn 1 \(its text"):
-        await store.restore([{**other, **counters}, {**turn, "text": "forged"}], partial=True)
-    with pytest.raises(BadInput, match="for another number"):
-        await store.restore([{**turn, "id": 50}], partial=True)
+    with pytest.raises(BadInput, match=f"^ana {HELD}.*; {advice}$"):
+        await store.restore([*given, {**eve, "next_memory": 1}], partial=True)
     assert await export(store) == before
+    if advice == FORGET:
+        await store.forget(ANA)
+        await store.restore(given)
+        assert [record async for record in store.export(ANA)] == theirs
+    await other.close()
+    empty = store_case.make(tmp_path / "empty")
+    await empty.open()
+    assert (await empty.restore(given, partial=partial)).new
+    await empty.close()
+
+
+async def test_what_a_scope_holds_is_restored_again_without_effect(
+    store: Store, store_case: StoreCase, tmp_path: Path
+) -> None:
+    """Whatever came of it since: a part, and an export without versions, which tell nothing."""
+    await _life(store)
+    whole = await export(store)
+    unversioned = [
+        {name: value for name, value in record.items() if name != "versions"}
+        for record in whole
+        if record["type"] != "end"
+    ]
+    for number, records in enumerate((whole, whole[:-1], whole[2:9], unversioned)):
+        copy = store_case.make(tmp_path / f"copy{number}")
+        await copy.open()
+        assert (await copy.restore(records, partial=True)).new
+        await copy.log_transcript(ANA, transcript("later", "new", day=9), METHOD)
+        before = await export(copy)
+        assert (await copy.restore(records, partial=True)) == Restored()
+        assert await export(copy) == before
+        await copy.close()
 
 
 @pytest.mark.parametrize(
@@ -900,8 +967,8 @@ def test_any_store_survives_the_round_trip(
             await copy.open()
             await fill(store)
             records = json.loads(json.dumps(await export(store)))
-            for part in (records[:cut], records[cut:]):
-                await copy.restore(part, partial=True)
+            await copy.restore(records[:cut], partial=True)
+            await copy.restore(records)  # what was cut off is completed by the whole
             assert _rows(await export(copy)) == _rows(records)
             await store.close()
             await copy.close()

@@ -17,7 +17,6 @@ from theanine.errors import BudgetExceeded, ModelRejected, SettingsError, Unusab
 from theanine.llm.base import RawReply
 from theanine.llm.chat import ScopedChat
 from theanine.llm.gather import gather
-from theanine.llm.limits import Limits
 from theanine.store import Store
 from theanine.testing import ScriptedModel, ScriptedServer
 from theanine.tokenizer import count_tokens
@@ -214,13 +213,6 @@ async def test_a_cost_budget_stops_further_calls(store: Store) -> None:
     with pytest.raises(BudgetExceeded, match="cost_per_scope"):
         await _spend(chat(model, store, limits).for_scope(ANA))
     assert len(model.prompts) == 4
-
-
-def test_deprecated_names_of_cost_limits_still_work() -> None:
-    with pytest.deprecated_call(match="cost_per_scope"):
-        limits = Limits(money_per_scope=1.5)  # pyright: ignore[reportCallIssue]
-    assert (limits.cost_per_scope, limits.cost_per_session) == (1.5, None)
-    assert replace(limits, retries=1).cost_per_scope == 1.5
 
 
 async def test_a_cost_budget_needs_a_known_price(store: Store) -> None:

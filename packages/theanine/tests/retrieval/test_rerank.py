@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import theanine
-from theanine.embeddings.base import Scores, Vectors, embed_queries, score_texts
+from theanine.embeddings.base import Scores
 from theanine.errors import SettingsError
 from theanine.retrieval.rerank import RerankConfig
-from theanine.testing import HashEmbedder, OverlapReranker
+from theanine.testing import OverlapReranker
 from theanine.types import Memory
 
 pytestmark = pytest.mark.anyio
@@ -134,21 +133,3 @@ def test_it_reads_no_further_than_it_is_told(tmp_path: Path) -> None:
         parts = agent.user("ana").recall(QUESTION).parts
         assert {part.memories[0].id for part in parts} == {m.id for m in plain.memories}
         assert max(parts, key=lambda part: part.score).memories[0].id == first
-
-
-async def test_methods_named_as_in_0_1_still_work() -> None:
-    class OldReranker:
-        name = "old"
-
-        async def rate(self, question: str, texts: Sequence[str]) -> Scores:
-            return np.full(len(texts), len(question), np.float32)
-
-    class OldEmbedder(HashEmbedder):
-        async def embed_questions(self, texts: Sequence[str]) -> Vectors:
-            return -self.vectors(texts)
-
-    reranker: Any = OldReranker()
-    assert list(await score_texts(reranker, "two", ["a", "b"])) == [3, 3]
-    embedder = OldEmbedder()
-    found = await embed_queries(embedder, ["hat"])
-    np.testing.assert_array_equal(found, -embedder.vectors(["hat"]))

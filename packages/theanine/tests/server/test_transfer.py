@@ -61,6 +61,13 @@ def test_an_export_is_restored_elsewhere(service: Service, options: ServerOption
         refused = http.post("/v1/users/bo/import", content=export.content)
         assert refused.status_code == 422 and "'ana'" in refused.json()["detail"]
         assert http.get("/v1/users/bo/turns").json()["items"] == []
+        http.post("/v1/users/ana/messages", json={"messages": [said("I have a dog.")]})
+        changed = http.get("/v1/users/ana/export").content
+    with service.client(rights=ADMINISTER) as http:
+        http.post("/v1/users/ana/messages", json={"messages": [said("I have a parrot.")]})
+        refused = http.post(path, content=changed)
+        assert refused.status_code == 422
+        assert "ana is not empty here" in refused.json()["detail"]
 
 
 def test_conversations_of_another_service_are_imported(service: Service) -> None:

@@ -256,9 +256,3 @@ def test_stages_of_an_unfinished_rebuild_are_renamed(tmp_path: Path) -> None:
     with theanine.open(str(path)) as client:
         methods = {record["method"] for record in client.export() if record["type"] == "memory"}
     assert methods == {"exchange~0123456789ab"}
-
-
-def test_the_role_agent_is_still_accepted() -> None:
-    with pytest.warns(DeprecationWarning, match="assistant"):
-        said = Utterance(text="Hello", speaker="Tea", at=datetime.now(UTC), role="agent")  # pyright: ignore[reportArgumentType]
-    assert said.role == "assistant"

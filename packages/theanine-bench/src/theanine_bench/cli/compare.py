@@ -10,7 +10,6 @@ from typing import Annotated
 import anyio
 import typer
 
-from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
 from theanine.cli.options import (
     EmbedderOption,
     RerankedOption,

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from theanine.errors import BadInput
-from theanine.methods.registry import DEPRECATED_IDS
 from theanine_bench.config import RunConfig
 from theanine_bench.files import read_lines
 
@@ -18,6 +17,7 @@ _SETTINGS = {
     "measures": "metrics",
     "setup": "config",
 }
+_METHODS = {"turn": "exchange"}
 _SUMMARY = {"cases": "samples", "measures": "metrics"}
 _RESULT = {"asked": "question", "measures": "scores"}
 
@@ -28,10 +28,7 @@ def upgrade_settings(record: Mapping[str, Any]) -> dict[str, Any]:
     config = settings.get("config")
     if isinstance(config, dict) and "method" in config and "setup" in record:
         values = cast("dict[str, Any]", config)
-        settings["config"] = {
-            **values,
-            "method": DEPRECATED_IDS.get(values["method"], values["method"]),
-        }
+        settings["config"] = {**values, "method": _METHODS.get(values["method"], values["method"])}
     return settings
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -85,24 +84,6 @@ class Report:
     def errors(self) -> list[SampleResult]:
         """The questions on which the agent or the judge failed."""
         return [result for result in self.results if result.failures]
-
-    @property
-    def fooled(self) -> list[SampleResult]:
-        """Deprecated name of :attr:`incorrect`."""
-        warnings.warn("Report.fooled is now Report.incorrect", DeprecationWarning, stacklevel=2)
-        return self.incorrect
-
-    @property
-    def failed(self) -> list[SampleResult]:
-        """Deprecated name of :attr:`errors`."""
-        warnings.warn("Report.failed is now Report.errors", DeprecationWarning, stacklevel=2)
-        return self.errors
-
-    @property
-    def ruled(self) -> bool:
-        """Deprecated name of :attr:`by_rule`."""
-        warnings.warn("Report.ruled is now Report.by_rule", DeprecationWarning, stacklevel=2)
-        return self.by_rule
 
     @property
     def lines(self) -> list[ReportLine]:

@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from theanine import LiveSession, UserMemory
-from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
 from theanine.cli.options import (
     ChatOptions,
     UserOption,

@@ -25,7 +25,7 @@ from theanine.cli.options import (
     default_store,
     open_client,
 )
-from theanine.cli.output import show_json, to_json
+from theanine.cli.output import show_json
 from theanine.cli.rendering import console, pluralize
 from theanine.embeddings.on_disk import option_for
 from theanine.embeddings.open import open_embedder, open_reranker
@@ -88,8 +88,8 @@ def doctor(
         *_check("reranker", partial(_check_reranker, reranker, timeout)),
         *_check("model", partial(_check_model, model, base_url, ask, timeout)),
     ]
-    if as_json:  # "found" and "mend" are keys of version 0.1
-        show_json([{**to_json(f), "found": f.result, "mend": f.fix} for f in findings])
+    if as_json:
+        show_json(findings)
     else:
         for finding in findings:
             mark = "[yellow]•[/]" if finding.advice else "[green]✓[/]"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.machinery import PathFinder
@@ -32,9 +31,6 @@ class LazyCommand(TyperCommand):
         target: ``module:attribute`` of a function, a ``typer.Typer`` or a command object.
         summary: the command's line in the list of commands. It must equal the first line of the
             command's own help.
-
-    The module may define ``RENAMED_OPTIONS``, a mapping of former spellings of options to present
-    ones; a former spelling is accepted with a notice on standard error.
     """
 
     def __init__(self, name: str, target: str, summary: str, *, hidden: bool = False) -> None:
@@ -50,10 +46,7 @@ class LazyCommand(TyperCommand):
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
         """Return a context of the real command, which is therefore what runs."""
-        command = self.load()
-        module = import_module(self.target.partition(":")[0])
-        args = replace_renamed_options(args, getattr(module, "RENAMED_OPTIONS", {}))
-        return command.make_context(info_name, args, parent=parent, **extra)
+        return self.load().make_context(info_name, args, parent=parent, **extra)
 
 
 class PluginCommand(LazyCommand):
@@ -166,20 +159,6 @@ def _describe(error: ValidationError) -> str:
     if kind.startswith(("date_", "datetime_")):
         return f"{value!r} is not a date; write it as 2024-05-08"
     return first["msg"]
-
-
-def replace_renamed_options(args: Sequence[str], renamed: Mapping[str, str]) -> list[str]:
-    """Return the arguments with former option names replaced; print a notice for each."""
-    replaced: list[str] = []
-    for position, argument in enumerate(args):
-        if argument == "--":
-            return [*replaced, *args[position:]]
-        name, equals, value = argument.partition("=")
-        if name in renamed:
-            print(f"{name} is now called {renamed[name]}", file=sys.stderr)
-            argument = f"{renamed[name]}{equals}{value}"
-        replaced.append(argument)
-    return replaced
 
 
 def docstring_line(module: str) -> str:

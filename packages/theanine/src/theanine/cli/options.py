@@ -182,7 +182,6 @@ RerankedOption = Annotated[
         help=f"Number of candidates to rerank (default: {DEFAULT_RERANK_DEPTH}).",
     ),
 ]
-RENAMED_OPTIONS = {"--reranked": "--rerank-depth"}
 MethodOption = Annotated[
     str | None,
     typer.Option(

@@ -18,16 +18,6 @@ from theanine import private_files
 from theanine.cli.text import csv_cell, visible
 from theanine.errors import SettingsError
 
-FORMER_KEYS = {
-    "source_turns": "sources",
-    "derived_from": "origins",
-    "session_ended_at": "made_at",
-    "attachment": "shared",
-    "pending_again": "anew",
-}
-"""JSON keys of version 0.1 that were renamed; printed under both names for one release."""
-
-
 _TIMES = {"at", "started_at", "ended_at", "session_ended_at"}
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -57,10 +47,7 @@ class FormatOptions:
 
 def show_csv(records: Sequence[Any]) -> None:
     """Print records as CSV with a header; values that are no text or number are JSON."""
-    rows = [
-        {name: value for name, value in to_json(record).items() if name not in FORMER_KEYS.values()}
-        for record in records
-    ]
+    rows = [to_json(record) for record in records]
     columns = list(dict.fromkeys(name for row in rows for name in row))
     writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
     writer.writeheader()
@@ -92,7 +79,7 @@ def show_json(value: Any) -> None:
 
 
 def to_json(value: Any) -> Any:
-    """Return dataclasses as mappings, at any depth, with renamed fields also under former keys.
+    """Return dataclasses as mappings, at any depth.
 
     Times that only keep the order of an undated source are null.
     """
@@ -102,8 +89,7 @@ def to_json(value: Any) -> Any:
         converted = {k: to_json(v) for k, v in cast("dict[str, Any]", value).items()}
         if converted.get("dated") is False:
             converted |= dict.fromkeys(_TIMES & converted.keys())
-        former = {old: converted[new] for new, old in FORMER_KEYS.items() if new in converted}
-        return converted | former
+        return converted
     if isinstance(value, list | tuple):
         return [to_json(item) for item in cast("list[Any]", value)]
     return value

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 import theanine
-from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
 from theanine.cli.options import (
     JsonOption,
     RecallOptions,

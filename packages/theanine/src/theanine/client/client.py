@@ -19,13 +19,13 @@ from typing import Any, Self, cast
 
 from theanine.client.arguments import check_arguments
 from theanine.client.engine import Engine
-from theanine.client.old_calls import accept_old_calls
 from theanine.client.options import OpenOptions, takes_options
 from theanine.client.other_names import name_ours
 from theanine.client.user import AsyncUserMemory, ScopedOperations
 from theanine.client.worker import CONCURRENCY, GRACE, POLL, AsyncWorker
-from theanine.methods.registry import canonical_method, method_class
+from theanine.methods.registry import method_class
 from theanine.remembering.remember import LEASE, Progress
+from theanine.store.sql.export_codec import current_method
 from theanine.text.attribution import without_attribution
 from theanine.types import LOCAL_MODEL, Scope
 
@@ -39,7 +39,6 @@ _FORGOTTEN = "users who were left out, because they were forgotten here since th
 
 
 @name_ours(of_client=True)
-@accept_old_calls
 @check_arguments
 class AsyncClient(ScopedOperations):
     """A client of one store, with one memory method. Made by :func:`theanine.aopen`."""
@@ -182,11 +181,12 @@ class AsyncClient(ScopedOperations):
 
         The store gets the state of an export if that is newer than its own, and stays if it is
         older: in whatever order a store's exports come, the latest counts, and what was forgotten
-        does not come back. If both were changed independently, they are merged.
+        does not come back.
 
         ``records`` are read as they are needed, in another thread. All are restored, or none.
-        Raises BadInput, naming the record, for one that is malformed or contradicts the store, and
-        unless ``partial`` for a part of an export. Warns of an export by a theanine before 0.2,
+        Raises BadInput, naming the record, for one that is malformed; for a user of whom the store
+        has anything but an earlier or a later state of the same data; and unless ``partial`` for a
+        part of an export. Warns of an export by a theanine before 0.2,
         which does not tell whether it is whole, and of users who were left out. Raises
         SettingsError for records whose default method isn't installed.
         """
@@ -237,7 +237,7 @@ def _check_method(records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str,
         # What is no object, the store reports.
         header = isinstance(cast("object", record), Mapping) and record.get("type") == "theanine"
         if header and isinstance(name := record.get("method"), str) and name:
-            method_class(canonical_method(name.partition("~")[0], warn=False))
+            method_class(current_method(name).partition("~")[0])
         yield record
 
 

@@ -23,8 +23,11 @@ _OURS: Mapping[str, str] = {
     **dict.fromkeys(("get_history", "memory_history"), "history(memory)"),
 }
 """The calls of a user's handle, by the names that they have in mem0, Zep, Hindsight and others."""
-_OF_A_USER = ("add", "recall", "get", "history", "correct", "forget_all", "reply", "pin")
-"""Calls of a user's handle that others have on their client."""
+_OF_A_USER = (
+    "add", "recall", "get", "history", "correct", "forget", "forget_all", "reply", "pin",
+    "session", "log", "sessions", "turns", "memories", "marks", "links", "timelines",
+)  # fmt: skip
+"""Calls of a user's handle that others, and theanine 0.1, have on their client."""
 
 
 def our_name(name: str, *, of_client: bool) -> str:

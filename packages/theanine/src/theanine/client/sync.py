@@ -15,7 +15,6 @@ from weakref import finalize
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from theanine.client.client import AsyncClient
-from theanine.client.old_calls import accept_old_calls
 from theanine.client.options import OpenOptions, takes_options
 from theanine.client.other_names import name_ours
 from theanine.client.reply_options import ReplyArguments
@@ -316,7 +315,6 @@ class UserMemory(_Handle, _Operations):
 
 
 @name_ours(of_client=True)
-@accept_old_calls
 class Client(_Operations):
     """A client of one store, with one memory method. Made by :func:`theanine.open`."""
 

@@ -17,7 +17,6 @@ from theanine.client.records import RecordOperations
 from theanine.client.redaction import redact_transcript, redact_utterances
 from theanine.client.reply_options import ReplyArguments, reply_options
 from theanine.client.session import WINDOW, AddReport, AsyncLiveSession, assistant_name, speakers
-from theanine.deprecation import renamed_fields
 from theanine.errors import BadInput
 from theanine.messages import read_messages
 from theanine.methods.base import Reply
@@ -41,7 +40,6 @@ TURNS_LOGGED_AT_ONCE = 1_000
 """
 
 
-@renamed_fields(memories_given="memories_imported")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
     """The result of logging a history.

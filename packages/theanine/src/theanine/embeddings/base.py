@@ -57,16 +57,8 @@ class Reranker(Protocol):
 
 async def embed_queries(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """Embed queries with ``embed_queries`` if the embedder has it, else with ``embed``."""
-    for name in ("embed_queries", "embed_questions"):  # the latter is its name in 0.1
-        if embed := getattr(embedder, name, None):
-            return await embed(texts)
-    return await embedder.embed(texts)
-
-
-async def score_texts(reranker: Reranker, question: str, texts: Sequence[str]) -> Scores:
-    """Score texts with ``score``, or with ``rate``, its name in 0.1."""
-    score = getattr(reranker, "score", None) or getattr(reranker, "rate")  # noqa: B009
-    return await score(question, texts)
+    embed = getattr(embedder, "embed_queries", embedder.embed)
+    return await embed(texts)
 
 
 def normalize_rows(rows: NDArray[Any]) -> Vectors:

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from theanine.deprecation import renamed_fields
 
-
-@renamed_fields(
-    constructor=True, money_per_session="cost_per_session", money_per_scope="cost_per_scope"
-)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Retry, concurrency and cost limits for model calls. A budget of None is unlimited.

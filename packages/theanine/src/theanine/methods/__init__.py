@@ -4,7 +4,6 @@ from theanine.methods.base import Context, Estimate, Method, Reply
 from theanine.methods.registry import (
     DEFAULT,
     METHODS,
-    canonical_method,
     method_class,
     names,
     open_method,
@@ -17,7 +16,6 @@ __all__ = [
     "Estimate",
     "Method",
     "Reply",
-    "canonical_method",
     "method_class",
     "names",
     "open_method",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from importlib import import_module
@@ -39,9 +38,6 @@ METHODS: Mapping[str, str] = {
 }
 """The built-in methods and their classes, which are imported on first use."""
 
-DEPRECATED_IDS: Mapping[str, str] = {"turn": "exchange"}
-"""Former ids of built-in methods; they are accepted until the next release."""
-
 DEFAULT = "theanine"
 """The method of a new store when none is named."""
 
@@ -54,30 +50,12 @@ def names() -> list[str]:
     return [*METHODS, *sorted({point.name for point in entry_points(group=GROUP)} - set(METHODS))]
 
 
-def canonical_method(name: str, *, warn: bool = True) -> str:
-    """Return the current id of a method, given its current or former id.
-
-    A former id gives a FutureWarning; ``warn=False`` is for ids read from old data.
-    """
-    current = DEPRECATED_IDS.get(name)
-    if current is None:
-        return name
-    if warn:
-        warnings.warn(
-            f"the method {name!r} is now called {current!r}; the next release drops the old name",
-            FutureWarning,
-            stacklevel=3,
-        )
-    return current
-
-
 def method_class(name: str) -> Any:
     """Return the class of a method; it is called with a ``Config`` instance or None.
 
     Raises SettingsError for an unknown id, and for a package that fails to import or registers
     something other than a method.
     """
-    name = canonical_method(name)
     if target := METHODS.get(name):
         module, _, attribute = target.partition(":")
         return getattr(import_module(module), attribute)
@@ -96,11 +74,10 @@ def method_class(name: str) -> Any:
 def current_method(name: str, config: Any, *, warn: bool = True) -> tuple[str, Any]:
     """Return the id of the method that an id and settings mean now, and its settings.
 
-    The id may be a former one, and the settings those that another method has now; both give a
-    FutureWarning, but for ``warn=False``, which is for what is read from old data. Raises
-    SettingsError for an unknown method and for settings that exclude each other.
+    The settings may be those that another method has now, which gives a FutureWarning, but for
+    ``warn=False``, which is for what is read from old data. Raises SettingsError for an unknown
+    method and for settings that exclude each other.
     """
-    name = canonical_method(name, warn=warn)
     redirect = getattr(method_class(name), "redirect", None)
     return redirect(config, warn=warn) if redirect else (name, config)
 

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.deprecation import removed_fields
 from theanine.embeddings.base import Vectors
 from theanine.retrieval.dense import DenseScorer
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
@@ -31,7 +30,6 @@ from theanine.retrieval.scoring import Scores, standardize, top_k
 from theanine.retrieval.temporal import find_date_ranges
 
 
-@removed_fields(exact_upto="every search is exact, however large the scope")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingConfig:
     """Weights of the kinds of evidence; 0 turns one off.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from theanine.embeddings.base import Reranker, score_texts
+from theanine.embeddings.base import Reranker
 from theanine.errors import SettingsError
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class RerankConfig:
         """
         read, unread = candidates[: self.top], candidates[self.top :]
         texts = [text_of(item) for item, _ in read]
-        scores = [float(score) for score in await score_texts(self.reranker, question, texts)]
+        scores = [float(score) for score in await self.reranker.score(question, texts)]
         order = sorted(range(len(read)), key=lambda i: -scores[i])
         best = [(read[i][0], scores[i]) for i in order]
         if not unread:

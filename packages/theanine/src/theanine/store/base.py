@@ -49,11 +49,6 @@ class Store(Protocol):
         """The location as the user gave it, without secrets."""
         ...
 
-    @property
-    def has_sidecars(self) -> bool:
-        """Whether :meth:`write_sidecar` stores anything."""
-        ...
-
     async def open(self) -> None:
         """Open the store, creating or migrating it if needed. Raises NotAStore."""
         ...
@@ -715,7 +710,7 @@ class Store(Protocol):
         """Bring the store to the state of exports, where theirs is newer; see ``docs/storage.md``.
 
         Records are read as they are needed. All or nothing. Raises BadInput, naming the record, for
-        one that is malformed or contradicts a stored one, and unless ``partial`` for records that
-        are not whole exports.
+        one that is malformed; for a scope of which the store holds anything but an earlier or a
+        later state; and unless ``partial`` for records that are not whole exports.
         """
         ...

@@ -374,10 +374,6 @@ class PostgresStore(SqlStore):
 
     # sidecars, in a table
 
-    @property
-    def has_sidecars(self) -> bool:
-        return True
-
     async def write_sidecar(
         self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]
     ) -> bool:

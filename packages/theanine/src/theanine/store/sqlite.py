@@ -355,10 +355,6 @@ class SqliteStore(SqlStore):
     # sidecar files
 
     @property
-    def has_sidecars(self) -> bool:
-        return True
-
-    @property
     def _sidecar_folder(self) -> Path:
         return Path(f"{self.path}.index")
 

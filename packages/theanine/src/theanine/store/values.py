@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.deprecation import renamed_fields
 from theanine.filters import NO_FILTER, Filter
 from theanine.types import Scope, Turn, Usage, Utterance
 
@@ -276,7 +275,6 @@ class Spending:
     reserved: tuple[Reservation, ...] = ()
 
 
-@renamed_fields(anew="pending_again")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetReport:
     """What ``forget`` erased.

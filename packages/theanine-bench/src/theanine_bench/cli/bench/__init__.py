@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from pkgutil import iter_modules
-from typing import Any
 
-from theanine.cli.lazy import LazyCommand, docstring_line, lazy_app, replace_renamed_options
-
-RENAMED_OPTIONS = {"--measure": "--metric", "--reranked": "--rerank-depth"}
+from theanine.cli.lazy import LazyCommand, docstring_line, lazy_app
 
 
 class _BenchCommand(LazyCommand):
@@ -16,12 +13,6 @@ class _BenchCommand(LazyCommand):
     def __init__(self, name: str) -> None:
         module = f"{__name__}.{name}"
         super().__init__(name, f"{module}:{name}", docstring_line(module))
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
-    ) -> Any:
-        args = replace_renamed_options(args, RENAMED_OPTIONS)
-        return super().make_context(info_name, args, parent, **extra)
 
 
 bench = lazy_app(

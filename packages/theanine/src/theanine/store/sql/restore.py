@@ -1,9 +1,9 @@
 """Restoring exports: all records of some, or none.
 
 The records of each scope are first inserted as a scope of their own, with another number and
-nameless. Once all have been read, counted and compared with the digest, each takes the place of the
-stored scope if its version is newer, is dropped if it is older, and is merged with it if neither
-can be told.
+nameless. Once all have been read, counted and compared with the digest, each gets its name. An
+earlier state of a scope gives way to it, and where a later one is stored, it is dropped. If the
+store holds anything else of these names, nothing is restored: two histories are never mixed.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from theanine.store.sql.export_codec import (
     read_text,
     read_versions,
 )
-from theanine.store.sql.merge import StagedScope, erase_forgotten, merge_scope
 from theanine.store.sql.remembering import init_default_method, set_default_method
 from theanine.store.sql.rows import insert_rows
 from theanine.store.sql.scopes import create_scope, look_up_scope, update_state
+from theanine.store.sql.staged_scopes import StagedScope, erase_forgotten, place_scope
 from theanine.store.sql.user_settings import (
     load_store_retention,
     load_tenant_retentions,
@@ -70,7 +70,8 @@ def restore_records(
     """Bring the store to the state of an export, where that is newer than its own.
 
     Several exports can follow each other. Raises BadInput, naming the record, for one that is
-    malformed or contradicts a stored row, and unless ``partial`` for a part of an export.
+    malformed; for a user of whom the store holds anything else; and unless ``partial`` for a part
+    of an export.
     """
     restored = Restored()
     export = _Export(db, restored, partial)
@@ -95,8 +96,8 @@ def restore_records(
             export.finish(None, "")
     except exc.IntegrityError:
         raise BadInput(
-            "a record comes twice, or a session or turn in these records has a key that the store "
-            "uses for another number; restore into an empty store or under another user"
+            "a record comes twice, or two sessions or turns have the same key; export the store "
+            "again"
         ) from None
     return restored
 
@@ -212,7 +213,7 @@ class _Export:
             if fault or staged.scope in left_out:
                 staged.whole = False
                 staged.versions = None
-            merge_scope(self._db, staged, before, self._restored)
+            place_scope(self._db, staged, before, self._restored)
         if not fault:
             for hash_, versions in self._tombstones:
                 self._restored.new += v.save_scope_tombstone(self._db, hash_, versions)

@@ -435,10 +435,6 @@ class SqlStore(SqlDatabase):
     def _note_erasure(self, db: sa.Connection, scope_ids: Sequence[int]) -> None:
         """Record that the files must follow what was erased from scopes in the tables."""
 
-    @property
-    def has_sidecars(self) -> bool:
-        return False
-
     async def write_sidecar(
         self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]
     ) -> bool:

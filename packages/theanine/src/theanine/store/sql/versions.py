@@ -52,14 +52,6 @@ def compare(versions: Versions, other: Versions) -> Order:
     return Order.UNRELATED if versions.keys().isdisjoint(other) else Order.DIVERGED
 
 
-def merge(versions: Versions, other: Versions) -> Versions:
-    """Return the version of a state that includes both."""
-    return {
-        store: max(versions.get(store, 0), other.get(store, 0))
-        for store in sorted({*versions, *other})
-    }
-
-
 # reading
 
 
@@ -186,7 +178,11 @@ def save_scope_tombstone(db: sa.Connection, hash_: str, versions: Versions) -> b
     """Add a tombstone, or merge it with the one of this hash; False if nothing changed."""
     e = t.erased_scope.c
     saved = db.execute(sa.select(e.versions).where(e.hash == hash_)).scalar()
-    merged = json.dumps(merge(versions, json.loads(saved or "{}")), sort_keys=True)
+    known = json.loads(saved or "{}")
+    latest = {
+        store: max(versions.get(store, 0), known.get(store, 0)) for store in {*versions, *known}
+    }
+    merged = json.dumps(latest, sort_keys=True)
     if merged == saved:
         return False
     db.execute(t.erased_scope.delete().where(e.hash == hash_))
