@@ -15,6 +15,7 @@ from theanine.segmentation.cues import BEFORE, HERE, head, plain, questions, tai
 from theanine.segmentation.features import boundary_features
 from theanine.segmentation.local import best_starts, load_weights, logits, segment_locally
 from theanine.segmentation.segments import lengths_of, spans_between, tiling_fault
+from theanine.segmentation.vocabulary import select_starts
 
 EMBEDDER = StaticEmbedder()
 TEXTS = st.lists(st.text(max_size=60), max_size=30)
@@ -155,6 +156,47 @@ def test_the_best_segmentation_is_drawn(gains: list[float], lone_turn: float) ->
 
 def test_a_boundary_that_is_ruled_out_is_never_drawn() -> None:
     assert best_starts([-np.inf, 5.0, -np.inf, 5.0, -np.inf], 1.4) == [2, 4]
+
+
+ROOF = "roof tiles ladder rain gutter chimney slate repair builder scaffold".split()
+CHEESE = "cheese milk goat rind cellar salt press dairy ripen brie".split()
+
+
+def meeting(*subjects: list[str], turns: int) -> list[str]:
+    """A long talk on each subject in turn, every other turn of it a backchannel."""
+    return [
+        f"The {subject[at % 10]} and the {subject[at * 7 % 10]}" if at % 2 else "Mm-hmm."
+        for subject in subjects
+        for at in range(turns)
+    ]
+
+
+@pytest.mark.parametrize("turns", [60, 100, 200])
+def test_of_many_boundaries_those_stay_where_the_words_change(turns: int) -> None:
+    texts = meeting(ROOF, CHEESE, ROOF, turns=turns)
+    starts = list(range(10, len(texts), 10))
+    selected = select_starts(texts, starts, [1.0] * len(starts), 0.2)
+    assert selected == [turns, 2 * turns]
+
+
+def test_a_long_talk_on_one_subject_is_not_divided_by_small_gains() -> None:
+    texts = meeting(ROOF, turns=200)
+    starts = list(range(10, 200, 10))
+    assert select_starts(texts, starts, [0.3] * len(starts), 0.2) == []
+
+
+def test_large_gains_outweigh_the_words() -> None:
+    texts = meeting(ROOF, turns=40)
+    assert select_starts(texts, [10, 20], [50.0, 50.0], 0.2) == [10, 20]
+
+
+@given(st.lists(st.text("ab ", max_size=5), min_size=2, max_size=12), st.data())
+@settings(max_examples=60, deadline=None)
+def test_boundaries_are_selected_from_the_given_ones(texts: list[str], data: st.DataObject) -> None:
+    starts = sorted(data.draw(st.sets(st.integers(1, len(texts) - 1))))
+    gains = [data.draw(st.floats(0, 3)) for _ in starts]
+    selected = select_starts(texts, starts, gains, 0.2)
+    assert set(selected) <= set(starts) and selected == sorted(selected)
 
 
 @pytest.mark.parametrize(
