@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain, combinations, pairwise
+from math import log
 from time import process_time
 
 import numpy as np
@@ -15,7 +18,8 @@ from theanine.segmentation.cues import BEFORE, HERE, head, plain, questions, tai
 from theanine.segmentation.features import boundary_features
 from theanine.segmentation.local import best_starts, load_weights, logits, segment_locally
 from theanine.segmentation.segments import lengths_of, spans_between, tiling_fault
-from theanine.segmentation.vocabulary import select_starts
+from theanine.segmentation.vocabulary import USUAL_WORDS, select_starts
+from theanine.text.words import content_words
 
 EMBEDDER = StaticEmbedder()
 TEXTS = st.lists(st.text(max_size=60), max_size=30)
@@ -158,11 +162,11 @@ def test_a_boundary_that_is_ruled_out_is_never_drawn() -> None:
     assert best_starts([-np.inf, 5.0, -np.inf, 5.0, -np.inf], 1.4) == [2, 4]
 
 
-ROOF = "roof tiles ladder rain gutter chimney slate repair builder scaffold".split()
-CHEESE = "cheese milk goat rind cellar salt press dairy ripen brie".split()
+ROOF: Sequence[str] = "roof tiles ladder rain gutter chimney slate repair builder scaffold".split()
+CHEESE: Sequence[str] = "cheese milk goat rind cellar salt press dairy ripen brie".split()
 
 
-def meeting(*subjects: list[str], turns: int) -> list[str]:
+def meeting(*subjects: Sequence[str], turns: int) -> list[str]:
     """A long talk on each subject in turn, every other turn of it a backchannel."""
     return [
         f"The {subject[at % 10]} and the {subject[at * 7 % 10]}" if at % 2 else "Mm-hmm."
@@ -190,13 +194,38 @@ def test_large_gains_outweigh_the_words() -> None:
     assert select_starts(texts, [10, 20], [50.0, 50.0], 0.2) == [10, 20]
 
 
-@given(st.lists(st.text("ab ", max_size=5), min_size=2, max_size=12), st.data())
+def worth(texts: list[str], starts: Sequence[int], gains: dict[int, float], weight: float) -> float:
+    """The total of a segmentation, by the definition of the module."""
+    words = [[word for text in texts[first : last + 1] for word in content_words(text)]
+             for first, last in spans_between(starts, len(texts))]  # fmt: skip
+    vocabulary = len(set(chain(*words)))
+    nats = sum(
+        count * log((count + 1) / (len(segment) + vocabulary))
+        for segment in words
+        for count in Counter(segment).values()
+    )
+    place = log(max(1, len([*chain(*words)]) / USUAL_WORDS))
+    return sum(gains[turn] - weight * place for turn in starts) + weight * nats
+
+
+SHORT = st.lists(st.sampled_from(["roof tiles", "roof", "cheese", "goat cheese rind", "Mm", ""]),
+                 min_size=2, max_size=9)  # fmt: skip
+
+
+@given(SHORT, st.sampled_from([0.2, 1.0]), st.data())
 @settings(max_examples=60, deadline=None)
-def test_boundaries_are_selected_from_the_given_ones(texts: list[str], data: st.DataObject) -> None:
+def test_the_best_of_the_given_boundaries_are_selected(
+    texts: list[str], weight: float, data: st.DataObject
+) -> None:
     starts = sorted(data.draw(st.sets(st.integers(1, len(texts) - 1))))
-    gains = [data.draw(st.floats(0, 3)) for _ in starts]
-    selected = select_starts(texts, starts, gains, 0.2)
-    assert set(selected) <= set(starts) and selected == sorted(selected)
+    gains = {turn: data.draw(st.floats(0, 3)) for turn in starts}
+    selected = select_starts(texts, starts, [*gains.values()], weight)
+    best = max(
+        worth(texts, some, gains, weight)
+        for size in range(len(starts) + 1)
+        for some in combinations(starts, size)
+    )
+    assert worth(texts, selected, gains, weight) == pytest.approx(best, abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import log
+from math import inf, log
 
 from theanine.text.words import content_words
 
@@ -51,10 +51,7 @@ def select_starts(
     place = log(max(1.0, sum(map(len, words)) / USUAL_WORDS))
     saving = [_times_log(count + 1, 1) - _times_log(count, 1) for count in range(len(texts))]
     costs = [0.0, *(weight * place - gain for gain in gains)]
-    lowest, came_from = [0.0], [0]
-    for _ in words:
-        lowest.append(float("inf"))
-        came_from.append(0)
+    lowest, came_from = [0.0] + [inf] * len(words), [0] * (len(words) + 1)
     for first, cost in enumerate(costs):
         counts, size, saved = [0] * len(numbers), 0, 0.0
         before = lowest[first] + cost
