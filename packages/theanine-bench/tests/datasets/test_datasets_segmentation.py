@@ -1,7 +1,8 @@
-"""SuperDialSeg and TIAGE as they are published, on small samples of our own."""
+"""SuperDialSeg, TIAGE and QMSum as they are published, on small samples of our own."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -40,6 +41,50 @@ def test_tiage_labels_the_first_turn_of_a_topic(tmp_path: Path) -> None:
     one, two = read_segmented(save(tmp_path, "t.json", sample))
     assert (one.id, one.texts[2], one.lengths) == ("7", "any pets", (2, 2, 1))
     assert two.lengths == (2,)
+
+
+def meeting(turns: int, *topics: list[list[object]]) -> dict[str, object]:
+    return {
+        "topic_list": [{"topic": "some", "relevant_text_span": spans} for spans in topics],
+        "general_query_list": [],
+        "meeting_transcripts": [{"speaker": "A", "content": f"turn {at}"} for at in range(turns)],
+    }
+
+
+@pytest.mark.parametrize(
+    ("topics", "lengths"),
+    [
+        pytest.param([[["0", "2"]], [["3", "7"]]], (3, 5), id="adjacent"),
+        pytest.param([[[0, 2]], [[3, 7]]], (3, 5), id="numbers"),
+        pytest.param([[["2", "3"]], [["6", "7"]]], (6, 2), id="turns of no topic"),
+        pytest.param([[["0", "4"]], [["3", "7"]]], (3, 5), id="overlap"),
+        pytest.param([[["5", "7"]], [["0", "4"]]], (5, 3), id="out of order"),
+        pytest.param([[["0", "1"], ["2", "3"]], [["4", "7"]]], (4, 4), id="one topic goes on"),
+        pytest.param([[["0", "1"], ["5", "7"]], [["2", "4"]]], (2, 3, 3), id="a topic again"),
+        pytest.param([[["0", "3"]], [["0", "7"]]], (8,), id="the same first turn"),
+    ],
+)
+def test_qmsum_names_the_spans_of_topics(
+    tmp_path: Path, topics: list[list[list[object]]], lengths: tuple[int, ...]
+) -> None:
+    [one] = read_segmented(save(tmp_path, "meeting.json", meeting(8, *topics)))
+    assert (one.texts[0], one.lengths) == ("turn 0", lengths)
+
+
+def test_qmsum_has_a_meeting_a_line(tmp_path: Path) -> None:
+    unusable: list[object] = [
+        {"meeting_transcripts": [], "topic_list": []},
+        {"meeting_transcripts": [{"content": 1}], "topic_list": [{"relevant_text_span": []}]},
+        {"meeting_transcripts": [{"content": "a"}]},
+        meeting(4, [["x", "3"]]),
+    ]
+    meetings = [meeting(4, [["0", "1"]], [["2", "3"]]), *unusable, meeting(3, [["0", "2"]])]
+    file = tmp_path / "test.jsonl"
+    file.write_text("\n".join(map(json.dumps, meetings)), "utf-8")
+    dropped = Counter[str]()
+    one, two = read_segmented(file, dropped)
+    assert (one.id, one.lengths, two.id, two.lengths) == ("1", (2, 2), "6", (3,))
+    assert dropped == {"dialogues that can't be read": 4}
 
 
 def test_what_can_not_be_used_is_left_out_and_counted(tmp_path: Path) -> None:

@@ -72,6 +72,14 @@ SETS: Mapping[str, tuple[object, Put, Read]] = {
         read_segmented,
     ),
     "tiage": ({"1": [["hi", "-1"], ["two cats", "1"]]}, partial(_file, "a.json"), read_segmented),
+    "qmsum": (
+        {
+            "meeting_transcripts": [{"content": "hi"}, {"content": "two cats"}],
+            "topic_list": [{"relevant_text_span": [["0", "0"]]}],
+        },
+        partial(_file, "a.json"),
+        read_segmented,
+    ),
     "msc": (msc(), partial(_file, "a.jsonl"), lambda path: read_responses(path, [2, 3])),
     "personas": (SUMMARIES, _persona, read_gold),
 }

@@ -449,7 +449,7 @@ async def test_agreement_of_a_criterion_with_people(tmp_path: Path) -> None:
 def test_invalid_labels_are_reported_with_their_line(
     tmp_path: Path, name: str, record: dict[str, Any], fault: str
 ) -> None:
-    with pytest.raises(BadInput, match=f"labelled.jsonl, line 1: .*{re.escape(fault)}"):
+    with pytest.raises(BadInput, match=f"labelled.jsonl, line 1[:,] .*{re.escape(fault)}"):
         agreement_task(labelled(tmp_path, record), name)
 
 

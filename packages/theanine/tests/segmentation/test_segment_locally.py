@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain, combinations, pairwise
+from math import log
 from time import process_time
 
 import numpy as np
@@ -15,6 +18,8 @@ from theanine.segmentation.cues import BEFORE, HERE, head, plain, questions, tai
 from theanine.segmentation.features import boundary_features
 from theanine.segmentation.local import best_starts, load_weights, logits, segment_locally
 from theanine.segmentation.segments import lengths_of, spans_between, tiling_fault
+from theanine.segmentation.vocabulary import USUAL_WORDS, select_starts
+from theanine.text.words import content_words
 
 EMBEDDER = StaticEmbedder()
 TEXTS = st.lists(st.text(max_size=60), max_size=30)
@@ -155,6 +160,72 @@ def test_the_best_segmentation_is_drawn(gains: list[float], lone_turn: float) ->
 
 def test_a_boundary_that_is_ruled_out_is_never_drawn() -> None:
     assert best_starts([-np.inf, 5.0, -np.inf, 5.0, -np.inf], 1.4) == [2, 4]
+
+
+ROOF: Sequence[str] = "roof tiles ladder rain gutter chimney slate repair builder scaffold".split()
+CHEESE: Sequence[str] = "cheese milk goat rind cellar salt press dairy ripen brie".split()
+
+
+def meeting(*subjects: Sequence[str], turns: int) -> list[str]:
+    """A long talk on each subject in turn, every other turn of it a backchannel."""
+    return [
+        f"The {subject[at % 10]} and the {subject[at * 7 % 10]}" if at % 2 else "Mm-hmm."
+        for subject in subjects
+        for at in range(turns)
+    ]
+
+
+@pytest.mark.parametrize("turns", [60, 100, 200])
+def test_of_many_boundaries_those_stay_where_the_words_change(turns: int) -> None:
+    texts = meeting(ROOF, CHEESE, ROOF, turns=turns)
+    starts = list(range(10, len(texts), 10))
+    selected = select_starts(texts, starts, [1.0] * len(starts), 0.2)
+    assert selected == [turns, 2 * turns]
+
+
+def test_a_long_talk_on_one_subject_is_not_divided_by_small_gains() -> None:
+    texts = meeting(ROOF, turns=200)
+    starts = list(range(10, 200, 10))
+    assert select_starts(texts, starts, [0.3] * len(starts), 0.2) == []
+
+
+def test_large_gains_outweigh_the_words() -> None:
+    texts = meeting(ROOF, turns=40)
+    assert select_starts(texts, [10, 20], [50.0, 50.0], 0.2) == [10, 20]
+
+
+def worth(texts: list[str], starts: Sequence[int], gains: dict[int, float], weight: float) -> float:
+    """The total of a segmentation, by the definition of the module."""
+    words = [[word for text in texts[first : last + 1] for word in content_words(text)]
+             for first, last in spans_between(starts, len(texts))]  # fmt: skip
+    vocabulary = len(set(chain(*words)))
+    nats = sum(
+        count * log((count + 1) / (len(segment) + vocabulary))
+        for segment in words
+        for count in Counter(segment).values()
+    )
+    place = log(max(1, len([*chain(*words)]) / USUAL_WORDS))
+    return sum(gains[turn] - weight * place for turn in starts) + weight * nats
+
+
+SHORT = st.lists(st.sampled_from(["roof tiles", "roof", "cheese", "goat cheese rind", "Mm", ""]),
+                 min_size=2, max_size=9)  # fmt: skip
+
+
+@given(SHORT, st.sampled_from([0.2, 1.0]), st.data())
+@settings(max_examples=60, deadline=None)
+def test_the_best_of_the_given_boundaries_are_selected(
+    texts: list[str], weight: float, data: st.DataObject
+) -> None:
+    starts = sorted(data.draw(st.sets(st.integers(1, len(texts) - 1))))
+    gains = {turn: data.draw(st.floats(0, 3)) for turn in starts}
+    selected = select_starts(texts, starts, [*gains.values()], weight)
+    best = max(
+        worth(texts, some, gains, weight)
+        for size in range(len(starts) + 1)
+        for some in combinations(starts, size)
+    )
+    assert worth(texts, selected, gains, weight) == pytest.approx(best, abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
-"""Dialogues with gold topic segments: a plain form, SuperDialSeg and TIAGE.
+"""Dialogues with gold topic segments: a plain form, SuperDialSeg, TIAGE and QMSum.
 
 The plain form, in which DialSeg711 is published, is a JSON list of ``{"utterances": [text, …],
 "segments": [length, …]}``, optionally with ``dial_id`` and ``set``. SuperDialSeg is ``{"dial_data":
 {set: [{"dial_id", "turns": [{"utterance", "segmentation_label"}]}]}}``, as
 ``src/super_dialseg/utils/data/load_dialseg.py`` of Coldog2333/SuperDialseg reads it; TIAGE is
-``{id: [[text, label], …]}``, as in ``data/personachat/anno`` of HuiyuanXie/tiage. Their training,
-development and test parts have the same form.
+``{id: [[text, label], …]}``, as in ``data/personachat/anno`` of HuiyuanXie/tiage. QMSum is a
+meeting a file or a line, ``{"meeting_transcripts": [{"content"}], "topic_list":
+[{"relevant_text_span": [[first, last], …]}]}``, as in ``data/ALL`` of Yale-LILY/QMSum. Their
+training, development and test parts have the same form.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from theanine.errors import BadInput
 from theanine_bench.datasets.reading import records
@@ -24,7 +27,12 @@ from theanine_bench.files import read_json
 from theanine_bench.validation import OptionalAsText, validate
 
 SHAPE = 'a list of {"utterances": [text, …], "segments": [length, …]} is expected'
-TEST_SETS = {"dialseg711": "DialSeg711", "tiage": "TIAGE", "superdialseg": "SuperDialSeg"}
+TEST_SETS = {
+    "dialseg711": "DialSeg711",
+    "tiage": "TIAGE",
+    "superdialseg": "SuperDialSeg",
+    "qmsum": "QMSum",
+}
 """Names of the test sets, by their names in the catalog."""
 LabeledTurns = list[tuple[str, bool]] | None
 """Each turn's text and whether it ends its segment; None for what can't be read."""
@@ -64,13 +72,17 @@ class _Dialogue(BaseModel):
 def read_segmented(path: Path, dropped: Counter[str] | None = None) -> list[SegmentedDialogue]:
     """Read the dialogues of a file.
 
-    ``dropped`` counts the unusable turns and dialogues of SuperDialSeg and TIAGE. Raises BadInput
-    with the place of the first fault of the plain form, and if no dialogue of another is usable.
+    ``dropped`` counts the unusable turns and dialogues of SuperDialSeg, TIAGE and QMSum. Raises
+    BadInput with the place of the first fault of the plain form, and if no dialogue of another is
+    usable.
     """
     document = read_json(path)
-    if isinstance(document, dict) and document:
+    meetings = any("meeting_transcripts" in record for record in records(document))
+    if meetings or (isinstance(document, dict) and document):
         counts = Counter[str]() if dropped is None else dropped
-        dialogues = _read_labeled(cast("Mapping[str, Any]", document), counts)
+        rows = _meetings(document) if meetings else _labeled(cast("Mapping[str, Any]", document))
+        built = [_build_dialogue(name, turns, counts) for name, turns in rows]
+        dialogues = [dialogue for dialogue in built if dialogue is not None]
         if not dialogues:
             raise BadInput(SHAPE, str(path))
         return dialogues
@@ -98,19 +110,21 @@ def _read_plain(value: Any, number: int, file: str) -> SegmentedDialogue:
     )
 
 
-def _read_labeled(document: Mapping[str, Any], dropped: Counter[str]) -> list[SegmentedDialogue]:
-    """Read SuperDialSeg or TIAGE."""
+def _labeled(document: Mapping[str, Any]) -> list[tuple[str, LabeledTurns]]:
+    """Return the id and the turns of each dialogue of SuperDialSeg or TIAGE."""
     parts = document.get("dial_data")
     if isinstance(parts, dict):
-        rows = [
+        return [
             (str(row.get("dial_id", number)), _superdialseg_turns(row.get("turns")))
             for part in cast("Mapping[str, Any]", parts).values()
             for number, row in enumerate(records(part), 1)
         ]
-    else:
-        rows = [(name, _tiage_turns(turns)) for name, turns in document.items()]
-    dialogues = [_build_dialogue(name, turns, dropped) for name, turns in rows]
-    return [dialogue for dialogue in dialogues if dialogue is not None]
+    return [(name, _tiage_turns(turns)) for name, turns in document.items()]
+
+
+def _meetings(document: Any) -> list[tuple[str, LabeledTurns]]:
+    """Return the number and the turns of each meeting of QMSum."""
+    return [(str(number), _qmsum_turns(row)) for number, row in enumerate(records(document), 1)]
 
 
 def _superdialseg_turns(turns: Any) -> LabeledTurns:
@@ -133,6 +147,37 @@ def _tiage_turns(turns: Any) -> LabeledTurns:
                 return None
     begins = [label == "1" for _, label in rows]
     return [(text, last) for (text, _), last in zip(rows, [*begins[1:], True], strict=False)]
+
+
+class _Content(BaseModel):
+    content: str
+
+
+class _Topic(BaseModel):
+    relevant_text_span: list[tuple[int, int]]
+
+
+class _Meeting(BaseModel):
+    meeting_transcripts: list[_Content]
+    topic_list: Annotated[list[_Topic], Field(min_length=1)]
+
+
+def _qmsum_turns(row: Any) -> LabeledTurns:
+    """Parse turns, with a segment wherever the spans in order pass on to another topic.
+
+    Turns before the first span belong to the first segment, turns between spans to the earlier one.
+    """
+    try:
+        meeting = _Meeting.model_validate(row)
+    except ValidationError:
+        return None
+    spans = sorted(
+        (first, topic)
+        for topic, entry in enumerate(meeting.topic_list)
+        for first, _ in entry.relevant_text_span
+    )
+    begins = {first for (_, before), (first, topic) in pairwise(spans) if topic != before}
+    return [(turn.content, at + 1 in begins) for at, turn in enumerate(meeting.meeting_transcripts)]
 
 
 def _build_dialogue(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from theanine.errors import BadInput, SettingsError
 from theanine.importers.dates import DEFAULT_START
@@ -23,6 +23,7 @@ from theanine_bench.runs.task import Task
 from theanine_bench.samples import SampleResult, Score
 from theanine_bench.statistics.agreement import cohen_kappa, observed_agreement
 from theanine_bench.tasks.answers import scoring_task
+from theanine_bench.validation import validate
 
 BENCH = "judge"
 LABEL = "label"
@@ -243,12 +244,8 @@ def parse_short_form(record: object, where: str) -> SampleResult:
 
     Without an id, the line's number is the id. Raises BadInput, naming the field at fault.
     """
-    try:
-        result = _Short.model_validate(record).to_result()
-        return replace(result, id=result.id or where.rpartition(" ")[2])
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        raise BadInput(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}", where) from None
+    result = validate(_Short, record, where).to_result()
+    return replace(result, id=result.id or where.rpartition(" ")[2])
 
 
 def _label(given: object, where: str, judge: Judge | PairwiseMetric) -> dict[str, str]:
