@@ -47,6 +47,11 @@ def test_log_takes_filters(ana: Terminal):
     assert len(ana("log", *ANA, "--search", "RIJEKA live", "--json").json) == 1
     assert len(ana("log", *ANA, "--where", "channel=web,app", "--json").json) == 1
     assert ana("log", *ANA, "--where", "channel=app", "--json").json == []
+    either = ("--where", 'channel=web or channel=app and n="1, or 2"')
+    assert len(ana("log", *ANA, *either, "--json").json) == 1
+    assert ana("log", *ANA, *either, "--where", "channel=app", "--json").json == []
+    as_json = '{"or": [{"channel": "web"}, {"channel": null}]}'
+    assert len(ana("log", *ANA, "--where", as_json, "--json").json) == 3
     assert ana("log", *ANA, "--until", "yesterday", "--json").json == []
     assert len(ana("log", *ANA, "--session", "3", "--json").json) == 1
 

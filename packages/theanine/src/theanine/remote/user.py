@@ -351,13 +351,14 @@ class AsyncRemoteUser:
         self, kind: type[T], path: str, options: ListArguments, **filters: Any
     ) -> list[T]:
         """Return all pages of a list, or as many items as are asked for."""
+        where = options.get("where")
         params = given(
             **filters,
             newest_first=options.get("newest_first") or None,
             search=options.get("search") or None,
             since=moment_text(options.get("since")),
             until=moment_text(options.get("until")),
-            where=None if options.get("where") is None else json.dumps(options.get("where")),
+            where=where if where is None or isinstance(where, str) else json.dumps(where),
             after=options.get("after"),
         )
         params["agent"] = self.scope.agent

@@ -33,7 +33,11 @@ class RecallBounds(BaseModel, extra="forbid"):
     since: Moment | None = None
     until: Moment | None = None
     as_of: Moment | None = Field(default=None, description="Use only what was known at this time.")
-    where: dict[str, Any] | None = Field(default=None, description="Metadata that must match.")
+    where: dict[str, Any] | str | None = Field(
+        default=None,
+        description="A filter by metadata, such as `channel=web and priority>=2`, or the same as "
+        "an object.",
+    )
 
     def arguments(self) -> RecallArguments:
         """Return the arguments of the library's recall that were given."""
