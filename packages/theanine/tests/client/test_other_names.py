@@ -14,7 +14,8 @@ import theanine
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
-        ("search", "recall(…)"),
+        ("retrieve", "recall(…)"),
+        ("search_memories", "search(…)"),
         ("get_all", "memories()"),
         ("update", "correct(memory, text)"),
         ("delete", "forget(memory=…)"),
@@ -42,6 +43,8 @@ def test_calls_of_a_user_are_named_on_the_client(tmp_path: Path) -> None:
         handle: Any = client
         with pytest.raises(AttributeError, match=r"client\.user\(…\)\.add\(…\) does it here"):
             handle.add("I sail.")
+        with pytest.raises(AttributeError, match=r"client\.user\(…\)\.search\(…\) does it here"):
+            handle.search("sails")
 
 
 def test_other_missing_attributes_are_as_usual(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from typing import Any, NoReturn, TypeVar
 C = TypeVar("C")
 
 _OURS: Mapping[str, str] = {
-    **dict.fromkeys(("search", "search_memories", "query", "retrieve", "recollect"), "recall(…)"),
+    **dict.fromkeys(("query", "retrieve", "recollect"), "recall(…)"),
+    **dict.fromkeys(("search_memories", "find"), "search(…)"),
     **dict.fromkeys(("get_all", "list", "list_memories", "search_facts"), "memories()"),
     **dict.fromkeys(("get_memory",), "get(memory)"),
     **dict.fromkeys(("update", "update_memory", "edit"), "correct(memory, text)"),
@@ -23,7 +24,7 @@ _OURS: Mapping[str, str] = {
     **dict.fromkeys(("get_history", "memory_history"), "history(memory)"),
 }
 """The calls of a user's handle, by the names that they have in mem0, Zep, Hindsight and others."""
-_OF_A_USER = ("add", "recall", "get", "history", "correct", "forget_all", "reply", "pin")
+_OF_A_USER = ("add", "recall", "search", "get", "history", "correct", "forget_all", "reply", "pin")
 """Calls of a user's handle that others have on their client."""
 
 

@@ -9,7 +9,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from theanine.client.explaining import Explanation
-from theanine.client.options import RecallArguments
+from theanine.client.options import SEARCH_LIMIT, RecallArguments
+from theanine.client.searching import SearchHit
 from theanine.server.access import Readable
 from theanine.server.bodies import JsonBody, JsonRoute
 from theanine.server.problems import Refused, responses
@@ -24,11 +25,9 @@ Moment = Annotated[
 ]
 
 
-class RecallBounds(BaseModel, extra="forbid"):
-    """What may be returned."""
+class SearchBounds(BaseModel, extra="forbid"):
+    """What may be found."""
 
-    budget: int | None = Field(default=None, ge=0, le=1_000_000, description="Maximum tokens.")
-    limit: int | None = Field(default=None, ge=1, le=1_000, description="Maximum parts.")
     min_relevance: float | None = Field(default=None, ge=0, le=1)
     since: Moment | None = None
     until: Moment | None = None
@@ -38,6 +37,13 @@ class RecallBounds(BaseModel, extra="forbid"):
         description="A filter by metadata, such as `channel=web and priority>=2`, or the same as "
         "an object.",
     )
+
+
+class RecallBounds(SearchBounds):
+    """What may be returned."""
+
+    budget: int | None = Field(default=None, ge=0, le=1_000_000, description="Maximum tokens.")
+    limit: int | None = Field(default=None, ge=1, le=1_000, description="Maximum parts.")
 
     def arguments(self) -> RecallArguments:
         """Return the arguments of the library's recall that were given."""
@@ -100,6 +106,22 @@ class Question(RecallRequest, Asked):
 async def recall(state: State, memory: Readable, question: JsonBody[Question]) -> Recalled:
     """Return what matters for a question or a dialogue, with its sources."""
     return Recalled.of(await memory.recall(question.given, **question.in_time(state)))
+
+
+class Search(SearchBounds):
+    """A question or words, and what may be found."""
+
+    query: str = Field(min_length=1)
+    limit: int | None = Field(
+        default=None, ge=1, le=1_000, description=f"Maximum hits; {SEARCH_LIMIT} by default."
+    )
+
+
+@router.post("/search", responses=responses(413, 502, 507))
+async def search(memory: Readable, wanted: JsonBody[Search]) -> list[SearchHit]:
+    """Return the turns and memories that match a question or words best, with their scores."""
+    options = wanted.model_dump(exclude={"query"}, exclude_none=True)
+    return await memory.search(wanted.query, **options)
 
 
 class Explained(RecallBounds, Asked):

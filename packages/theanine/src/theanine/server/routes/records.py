@@ -56,7 +56,7 @@ class Bounds:
         where: Annotated[
             str | None,
             Query(
-                description='A filter by metadata: `channel=web and priority>=2`, or the same as '
+                description="A filter by metadata: `channel=web and priority>=2`, or the same as "
                 'JSON, `{"channel": "web", "priority": {">=": 2}}`.'
             ),
         ] = None,
