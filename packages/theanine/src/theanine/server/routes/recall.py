@@ -26,7 +26,7 @@ Moment = Annotated[
 
 
 class SearchBounds(BaseModel, extra="forbid"):
-    """What may be found."""
+    """Bounds of a search."""
 
     min_relevance: float | None = Field(default=None, ge=0, le=1)
     since: Moment | None = None
@@ -40,7 +40,7 @@ class SearchBounds(BaseModel, extra="forbid"):
 
 
 class RecallBounds(SearchBounds):
-    """What may be returned."""
+    """Bounds of a recall."""
 
     budget: int | None = Field(default=None, ge=0, le=1_000_000, description="Maximum tokens.")
     limit: int | None = Field(default=None, ge=1, le=1_000, description="Maximum parts.")
@@ -53,7 +53,7 @@ class RecallBounds(SearchBounds):
 
 
 class RecallRequest(RecallBounds):
-    """What may be returned, and when."""
+    """Bounds of a recall, and its deadline."""
 
     deadline: float | None = Field(
         default=None,
@@ -71,7 +71,7 @@ class RecallRequest(RecallBounds):
 
 
 class Recalled(BaseModel):
-    """What was recalled.
+    """The result of a recall.
 
     ``messages`` go after the user's newest message to your own model; none if nothing is relevant.
     """
@@ -99,7 +99,7 @@ class Asked(BaseModel, extra="forbid"):
 
 
 class Question(RecallRequest, Asked):
-    """A question or a dialogue, and what may be returned."""
+    """A question or a dialogue, and the bounds of its recall."""
 
 
 @router.post("/recall", responses=responses(413, 502, 507))
@@ -109,7 +109,7 @@ async def recall(state: State, memory: Readable, question: JsonBody[Question]) -
 
 
 class Search(SearchBounds):
-    """A question or words, and what may be found."""
+    """A question or words, and the bounds of the search."""
 
     query: str = Field(min_length=1)
     limit: int | None = Field(

@@ -33,7 +33,7 @@ IfMatch = Annotated[str | None, Header(description="ETag of the version that you
 
 
 class Bounds:
-    """What a list has: filters, order, and the bounds of a page."""
+    """Filters, order and page of a list."""
 
     def __init__(
         self,
@@ -90,13 +90,13 @@ class MemoryDetail(BaseModel):
 
 
 class Correction(BaseModel, extra="forbid"):
-    """What is true instead."""
+    """The text in place of a memory's."""
 
     text: str = Field(min_length=1)
 
 
 class Pinned(BaseModel):
-    """Whether a memory is pinned, and whether that is new."""
+    """Whether a memory is pinned, and whether this request changed that."""
 
     pinned: bool
     changed: bool
