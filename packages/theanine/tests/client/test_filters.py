@@ -32,14 +32,17 @@ COMPARISONS = st.fixed_dictionaries(
 WANTED: st.SearchStrategy[object] = st.one_of(
     SCALARS, st.lists(SCALARS, min_size=1, max_size=3), COMPARISONS.filter(bool)
 )
-CONDITIONS = st.fixed_dictionaries({}, optional={"channel": WANTED, "topic": WANTED})
-WHERE = st.recursive(
-    CONDITIONS,
-    lambda filters: st.fixed_dictionaries(
-        {}, optional={name: st.lists(filters.filter(bool), min_size=1) for name in ("or", "and")}
-    ),
-    max_leaves=6,
+CONDITIONS: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {}, optional={"channel": WANTED, "topic": WANTED}
 )
+
+
+def joined(filters: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    several = st.lists(filters.filter(bool), min_size=1)
+    return st.fixed_dictionaries({}, optional={"or": several, "and": several})
+
+
+WHERE: st.SearchStrategy[Any] = st.recursive(CONDITIONS, joined, max_leaves=6)
 METADATA = st.fixed_dictionaries({}, optional={"channel": SCALARS, "topic": SCALARS})
 
 

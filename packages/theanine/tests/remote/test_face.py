@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from server.conftest import open_client, running
@@ -57,7 +58,8 @@ def test_a_conversation(client: theanine.Client) -> None:
     assert ana.search("Lisbon", where={"or": [{"channel": "phone"}, {"channel": "app"}]}) == []
     assert ana.turns(where={"or": [{"channel": "web"}, {"channel": "app"}]}) == [heard]
     assert ana.turns(where="channel=web and channel!=app") == [heard]
-    for odd in ("channel", {"or": [{}]}, '{"channel": '):
+    odds: list[Any] = ["channel", {"or": [{}]}, '{"channel": ']
+    for odd in odds:
         with pytest.raises(SettingsError, match="where"):
             ana.turns(where=odd)
         with pytest.raises(SettingsError, match="where"):
