@@ -17,8 +17,8 @@ HEAD = """# The command line
 
 `theanine COMMAND --help` shows the same. Every command exits with 0 when all went well, with 2 for
 a mistake in the call (nothing was changed), and with 1 for a failure at run time (a model, a
-disk). Those that read or write a
-store take `--store FILE` or the environment variable `THEANINE_STORE`; without either the
+disk); `recall` and `search` also where nothing was found, as `grep` does. Those that read or
+write a store take `--store FILE` or the environment variable `THEANINE_STORE`; without either the
 store is `$XDG_DATA_HOME/theanine/memory.db`, by default in `~/.local/share`.
 
 Options that you always give can be set once, for all commands or in profiles:

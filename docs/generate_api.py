@@ -13,9 +13,11 @@ from typing import Any, get_args
 
 import theanine
 from theanine import errors, filters
+from theanine.client.arguments import OMITTED
 from theanine.client.explaining import ExplainedCandidate, Outcome
 from theanine.client.options import RememberWhen
 from theanine.client.records import RecordOperations
+from theanine.client.searching import SearchHit
 from theanine.client.session import AsyncLiveSession
 from theanine.client.sync import ReplyStream
 from theanine.client.user import AsyncUserMemory
@@ -63,6 +65,7 @@ SECTIONS: Mapping[str, Sequence[Any]] = {
         theanine.Recollection,
         theanine.Part,
         theanine.Explanation,
+        SearchHit,
         ExplainedCandidate,
         theanine.Reply,
     ],
@@ -220,7 +223,7 @@ def _annotation(annotation: Any) -> str:
 
 
 def _default(value: Any) -> str:
-    if value is ...:  # of an option
+    if value is OMITTED:
         return "…"
     if inspect.isroutine(value):
         return value.__name__

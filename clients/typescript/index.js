@@ -131,6 +131,10 @@ export class User {
     return this.request("POST", "/recall", { body: { dialogue, ...options } });
   }
 
+  search(query, options = {}) {
+    return this.request("POST", "/search", { body: { query, ...options } });
+  }
+
   explain(dialogue, options = {}) {
     return this.request("POST", "/explain", { body: { dialogue, ...options } });
   }

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Iterator
 from contextlib import ExitStack
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from server.processes import serving
 
 from support.claude import ScriptedClaude
@@ -54,6 +59,37 @@ def test_the_table_has_the_locked_versions() -> None:
     assert [row for row in rows if "==".join(row) not in pins] == [], (
         "run docs/generate_integrations.py"
     )
+
+
+def provided(requirement: Requirement) -> Iterator[str]:
+    """Yield the distributions that a requirement installs, directly or through its extras."""
+    yield canonicalize_name(requirement.name)
+    for text in requires(requirement.name) or ():
+        inner = Requirement(text)
+        extras = requirement.extras or {""}
+        if inner.marker is None or any(inner.marker.evaluate({"extra": each}) for each in extras):
+            yield canonicalize_name(inner.name)
+
+
+@pytest.mark.parametrize("example", PACKAGES)
+def test_the_extra_installs_what_its_example_needs(example: str) -> None:
+    project = tomllib.loads((ROOT / "packages" / "theanine" / "pyproject.toml").read_text("utf-8"))
+    extra = example.removeprefix("with_").replace("_", "-")
+    text = (FOLDER / f"{example}.py").read_text("utf-8")
+    needed = {PACKAGES[example]}
+    if re.search(r'"openai(-chat)?:', text) and example != "with_langchain":
+        needed.add("openai")
+    for package in needed:
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    installed = {
+        name
+        for requirement in project["project"]["optional-dependencies"][extra]
+        for name in provided(Requirement(requirement))
+    }
+    of_packages = packages_distributions()
+    for package in needed:
+        distributions = {*map(canonicalize_name, of_packages[package.split(".")[0]])}
+        assert distributions & installed, f"theanine[{extra}] lacks {package}"
 
 
 @pytest.mark.slow

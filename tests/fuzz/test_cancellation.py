@@ -96,6 +96,7 @@ USER: dict[str, Callable[[AsyncUserMemory], Work]] = {
     "recall": lambda user: user.recall("What about the boat?"),
     "remember": lambda user: user.remember(),
     "reply": lambda user: user.reply("What about the boat?"),
+    "search": lambda user: user.search("What about the boat?"),
     "sessions": lambda user: user.sessions(),
     "set_retention": lambda user: user.set_retention(timedelta(days=99_999)),
     "set_time_zone": lambda user: user.set_time_zone("Europe/Rome"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from support.postgres import MISSING, database_url
 from theanine.cli.serve import GRACE as SERVER_GRACE
 from theanine.client.worker import GRACE as WORKER_GRACE
 from theanine.server import ServerOptions
+from theanine.testing.contract.histories import demo
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -37,7 +39,7 @@ pytestmark = pytest.mark.slow
         ["hadolint", "deploy/Containerfile"],
         ["yamllint", "--strict", "-c", "deploy/.yamllint", "deploy"],
         ["check-jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"],
-        ["kubernetes-validate", "--strict", "deploy/kubernetes.yaml"],
+        ["kubernetes-validate", "--strict", *sorted(map(str, DEPLOY.glob("kubernetes*.yaml")))],
         ["sh", "-n", "deploy/create-database.sh"],
     ],
     ids=lambda command: command[0],
@@ -136,6 +138,55 @@ def test_the_database_of_compose_has_a_role_for_whom_walls_hold(tmp_path: Path) 
         server.remove()
 
 
+COMPOSE = "docker compose -f deploy/compose.yaml "
+"""What the commands of the documents begin with."""
+
+
+def commands_of_containers(mark: str) -> list[str]:
+    """Return the commands for the database in a marked block of docs/containers.md."""
+    page = (ROOT / "docs" / "containers.md").read_text("utf-8")
+    [block] = re.findall(rf"^```bash {mark}\n(.*?)^```", page, re.M | re.S)
+    inside = f"{COMPOSE}exec -T database "
+    return [line.removeprefix(inside) for line in block.splitlines() if line.startswith(inside)]
+
+
+@pytest.mark.skipif(bool(NO_PROGRAMS), reason=NO_PROGRAMS)
+def test_the_commands_of_the_page_back_up_and_restore(tmp_path: Path) -> None:
+    server = Server(fsync="off")
+    environment = {
+        "PATH": f"{server.programs}:{os.environ['PATH']}",
+        "PGHOST": "127.0.0.1",
+        "PGPORT": str(server.port),
+    }
+
+    def run(mark: str) -> None:
+        for command in commands_of_containers(mark):
+            shell = ["sh", "-ec", command]
+            subprocess.run(shell, cwd=tmp_path, env=environment, check=True, capture_output=True)
+
+    try:
+        url = server.create_database("theanine")
+        with theanine.open(url) as client:
+            client.user("ana").log(demo())
+            client.user("ana").remember()
+            before = list(client.export())
+            run("backup")
+            client.user("ana").add("I moved to Porto.")
+            client.user("ana").forget(session=1)
+        run("restore")
+        with theanine.open(url) as client:
+            assert list(client.export()) == before
+            client.user("ana").add("I keep bees on the roof.")
+            assert client.user("ana").recall("What is kept on the roof?")
+        roles = server.execute(
+            "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'",
+            database="theanine",
+        )
+        assert roles == [("theanine",)]
+    finally:
+        server.remove()
+
+
 @pytest.mark.skipif(bool(MISSING), reason=MISSING)
 def test_kubernetes_starts_a_server_and_a_worker_that_run(
     image: Mapping[str, Any], tmp_path: Path
@@ -174,7 +225,7 @@ def test_kubernetes_starts_a_server_and_a_worker_that_run(
 
 def test_containers_are_stopped_no_sooner_than_the_service_stops() -> None:
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))["services"]
-    assert set(compose) == {"database", "server", "worker"}
+    assert set(compose) == {"database", "migrate", "server", "worker", "proxy"}
     longest = SERVER_GRACE + ServerOptions().grace
     assert int(compose["server"]["stop_grace_period"].removesuffix("s")) >= longest
     assert int(compose["worker"]["stop_grace_period"].removesuffix("s")) >= WORKER_GRACE

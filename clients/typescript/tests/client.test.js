@@ -32,6 +32,9 @@ test("what is said is recalled, with its sources", async () => {
   const [part] = found.recollection.parts;
   assert.equal(part.source_turns[0].text, "I'm allergic to hazelnuts.");
   assert.ok(part.relevance > 0 && found.messages.length === 1);
+  const [hit] = await ana.search("hazelnuts", { limit: 1, where: "channel=web or topic=null" });
+  assert.deepEqual([hit.turn.id, hit.memories.length], [heard.id, 1]);
+  assert.ok(hit.relevance > 0);
   assert.equal((await memory.whoami()).tenant, "default");
 });
 

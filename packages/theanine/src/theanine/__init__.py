@@ -4,8 +4,7 @@
 
     with theanine.open("memory.db") as client:
         ana = client.user("ana")
-        with ana.session() as session:
-            session.hear("I'm terrified of ships since the storm.")
+        ana.add("I'm terrified of ships since the storm.")
         print(ana.recall("Shall we book that cruise?").text)
 """
 

@@ -5,15 +5,23 @@ All conditions must hold:
 - a value: the metadata has this value under the key; None, that it has none;
 - a list: it has one of these values;
 - a mapping: all comparisons hold, of ``<``, ``<=``, ``>``, ``>=`` and ``!=`` (with a value or a
-  list). No comparison holds for a missing value.
+  list). No comparison holds for a missing value;
+- ``"or": [{…}, {…}]``: one of these filters holds; ``"and": [{…}, {…}]``: all of them do.
 
 Numbers are compared with numbers, strings with strings (by code point, so that ISO 8601 dates of
 one form are in order of time), and true and false only with themselves.
+
+The same filter as a text is ``channel=web and topic=food,ships and n>=2``. There, ``and`` joins
+more closely than ``or``. Values are read as JSON where they are JSON, such as ``2``, ``true``,
+``null`` or ``"in quotes"``, and as text elsewhere. A text that begins with ``{`` is the filter in
+JSON.
 """
 
 from __future__ import annotations
 
+import json
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -23,8 +31,10 @@ from typing import Any, cast
 from theanine.errors import SettingsError
 from theanine.types import Metadata, Scalar
 
-Where = Mapping[str, Scalar | Sequence[Scalar] | Mapping[str, Scalar | Sequence[Scalar]]]
-"""A filter as the caller writes it."""
+Wanted = Scalar | Sequence[Scalar] | Mapping[str, Scalar | Sequence[Scalar]]
+"""What the value of one key must be."""
+Where = str | Mapping[str, Wanted | Sequence[Mapping[str, Any]]]
+"""A filter as the caller writes it: a mapping, or the same in words."""
 
 _ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -34,6 +44,13 @@ _ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 _UNEQUAL = "!="
 _EXAMPLE = '{"channel": "web", "topic": ["food", "ships"], "priority": {">=": 2}}'
+_TEXT_EXAMPLE = "channel=web, topic=food,ships, priority>=2 or channel=web and topic=food"
+_MAX_DEPTH = 20
+"""Filters within filters."""
+
+_COMPARED = re.compile(r"([^<>=!]*)(<=|>=|!=|=|<|>)\s*")
+_DELIMITER = re.compile(r"\s*(,|\Z|(?<=\s)(?:and|or)(?=\s|\Z))", re.IGNORECASE)
+_BARE = re.compile(r",|(?<=\s)(?:and|or)(?=\s|\Z)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,32 +74,29 @@ class _Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class _Either:
+    """Filters of which one must hold."""
+
+    filters: tuple[Filter, ...]
+
+    def holds(self, metadata: Metadata) -> bool:
+        return any(each.matches(metadata) for each in self.filters)
+
+
+@dataclass(frozen=True, slots=True)
 class Filter:
     """Conditions on metadata, all of which must hold; false if there are none."""
 
-    conditions: tuple[_Condition, ...] = ()
+    conditions: tuple[_Condition | _Either, ...] = ()
 
     @classmethod
     def parse(cls, where: Where | None) -> Filter:
         """Read a filter. Raises SettingsError, naming the key, for one that has no meaning."""
         if where is None:
             return cls()
-        if not isinstance(cast("object", where), Mapping):
-            raise SettingsError(
-                f"where must be a mapping such as {_EXAMPLE}, not {type(where).__name__}"
-            )
-        conditions: list[_Condition] = []
-        for key, wanted in where.items():
-            if not isinstance(cast("object", key), str) or not key:
-                raise SettingsError(f"where: a key must be a string with a character, not {key!r}")
-            name = f"where[{key!r}]"
-            if "\0" in key:
-                raise SettingsError(f"{name}: the key has a NUL, which no metadata has")
-            if isinstance(wanted, Mapping):
-                conditions += _comparisons(key, wanted, name)
-            else:
-                conditions.append(_Condition(key, "=", _values(wanted, name)))
-        return cls(tuple(conditions))
+        if isinstance(where, str):
+            where = read_where(where)
+        return cls(tuple(_conditions(where, "where", 0)))
 
     def matches(self, metadata: Metadata) -> bool:
         """Return whether all conditions hold."""
@@ -94,6 +108,118 @@ class Filter:
 
 NO_FILTER = Filter()
 """Matches everything."""
+
+
+def read_where(text: str) -> Mapping[str, Any]:
+    """Return a filter in words as a mapping. Raises SettingsError."""
+    if text.lstrip().startswith("{"):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise SettingsError(f"where {text[:80]!r} is no JSON such as {_EXAMPLE}") from None
+    alternatives: list[list[Mapping[str, Any]]] = [[]]
+    position = 0
+    while True:
+        compared = _COMPARED.match(text, position)
+        if compared is None or not (key := compared[1].strip()) or _BARE.search(compared[1]):
+            raise _unreadable(text, position)
+        position, values, delimiter = compared.end(), list[Scalar](), ","
+        while delimiter == ",":
+            value, position = _read_value(text, position)
+            values.append(value)
+            found = _DELIMITER.match(text, position)
+            if found is None:
+                raise _unreadable(text, position)
+            position, delimiter = found.end(), found[1].lower()
+        wanted = values if len(values) > 1 else values[0]
+        comparison = compared[2]
+        alternatives[-1].append({key: wanted if comparison == "=" else {comparison: wanted}})
+        if not delimiter:
+            break
+        if delimiter == "or":
+            alternatives.append([])
+    filters = [every(conditions) for conditions in alternatives]
+    return filters[0] if len(filters) == 1 else {"or": filters}
+
+
+def _read_value(text: str, position: int) -> tuple[Scalar, int]:
+    """Return the value at a position, and where it ends."""
+    if text[position : position + 1] == '"':
+        try:
+            return json.JSONDecoder().raw_decode(text, position)
+        except ValueError:
+            raise _unreadable(text, position) from None
+    end = _BARE.search(text, position)
+    word = text[position : end.start() if end else len(text)]
+    try:
+        value = json.loads(word, parse_constant=str)
+    except (ValueError, RecursionError):
+        value = word.strip()
+    return (value if isinstance(value, str | int | float | None) else word.strip()), (
+        position + len(word.rstrip())
+    )
+
+
+def _unreadable(text: str, position: int) -> SettingsError:
+    return SettingsError(
+        f"where: {text[position : position + 80].strip()!r} is no condition; write NAME=VALUE, "
+        f"such as {_TEXT_EXAMPLE}; a value with a comma, `and` or `or` is in double quotes"
+    )
+
+
+def every(filters: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return a filter that holds where all of some do."""
+    return filters[0] if len(filters) == 1 else {"and": filters}
+
+
+def _conditions(where: object, name: str, depth: int) -> list[_Condition | _Either]:
+    """Return the conditions of a mapping, all of which must hold; ``name`` is where it is."""
+    if not isinstance(where, Mapping):
+        raise SettingsError(
+            f"{name} must be a mapping such as {_EXAMPLE}, or a text such as "
+            f"'channel=web and priority>=2', not {type(where).__name__}"
+        )
+    if depth > _MAX_DEPTH:
+        raise SettingsError(f"where has filters within filters, more than {_MAX_DEPTH} deep")
+    conditions: list[_Condition | _Either] = []
+    for key, wanted in cast("Mapping[object, object]", where).items():
+        if not isinstance(key, str) or not key:
+            raise SettingsError(f"{name}: a key must be a string with a character, not {key!r}")
+        inner = f"{name}[{key!r}]"
+        if "\0" in key:
+            raise SettingsError(f"{inner}: the key has a NUL, which no metadata has")
+        if filters := _filters(wanted):
+            conditions += _joined(key, filters, inner, depth)
+        elif isinstance(wanted, Mapping):
+            conditions += _comparisons(key, cast("Any", wanted), inner)
+        else:
+            conditions.append(_Condition(key, "=", _values(wanted, inner)))
+    return conditions
+
+
+def _joined(
+    key: str, filters: Sequence[object], name: str, depth: int
+) -> Sequence[_Condition | _Either]:
+    """Return the conditions of filters that ``or`` or ``and`` joins."""
+    if key not in ("or", "and"):
+        raise SettingsError(f"{name} has filters in a list, as only 'or' and 'and' have")
+    parsed = [
+        Filter(tuple(_conditions(each, f"{name}[{position}]", depth + 1)))
+        for position, each in enumerate(filters)
+    ]
+    if not all(parsed):
+        raise SettingsError(f"{name} has an empty filter, which everything matches")
+    if key == "or":
+        return [_Either(tuple(parsed))]
+    return [condition for each in parsed for condition in each.conditions]
+
+
+def _filters(wanted: object) -> Sequence[object]:
+    """Return what is a list of filters; empty for anything else."""
+    if not isinstance(wanted, list | tuple):
+        return ()
+    values = cast("Sequence[object]", wanted)
+    return values if any(isinstance(value, Mapping) for value in values) else ()
 
 
 def _comparisons(

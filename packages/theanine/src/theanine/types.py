@@ -471,7 +471,7 @@ class Recollection:
         best_relevance: relevance of the best candidate, returned or not; None if there is no
             candidate or the method does not estimate relevance.
         min_relevance: the relevance that the best candidate must have for anything to be returned.
-        notes: what went otherwise than configured, such as a selection that no reply made.
+        notes: deviations from the configuration, such as a step for which there was no time.
         user: the user's name in the dialogue.
     """
 

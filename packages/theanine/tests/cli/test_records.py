@@ -47,6 +47,11 @@ def test_log_takes_filters(ana: Terminal):
     assert len(ana("log", *ANA, "--search", "RIJEKA live", "--json").json) == 1
     assert len(ana("log", *ANA, "--where", "channel=web,app", "--json").json) == 1
     assert ana("log", *ANA, "--where", "channel=app", "--json").json == []
+    either = ("--where", 'channel=web or channel=app and n="1, or 2"')
+    assert len(ana("log", *ANA, *either, "--json").json) == 1
+    assert ana("log", *ANA, *either, "--where", "channel=app", "--json").json == []
+    as_json = '{"or": [{"channel": "web"}, {"channel": null}]}'
+    assert len(ana("log", *ANA, "--where", as_json, "--json").json) == 3
     assert ana("log", *ANA, "--until", "yesterday", "--json").json == []
     assert len(ana("log", *ANA, "--session", "3", "--json").json) == 1
 
@@ -96,7 +101,11 @@ def test_search_and_log_name_things_alike(ana: Terminal):
     [hit] = ana("search", "Where does Ana live?", *ANA, "--limit", "1", "--json").json
     [turn] = ana("log", *ANA, "--search", "Rijeka", "--json").json
     assert {name: hit[name] for name in turn} == turn
-    assert hit.keys() - turn.keys() == {"relevance"}
+    assert hit.keys() - turn.keys() == {"record", "relevance", "score", "memories"}
+    assert (hit["record"], hit["memories"]) == ("turn", [2])
+    shown = ana("search", "Where does Ana live?", *ANA, "--limit", "1").out.splitlines()
+    assert shown[0].split() == ["turn", "memory", "relevance", "date", "speaker", "text"]
+    assert shown[-1].split()[:2] == ["2", "2"]
 
 
 def test_a_turn_is_shown_as_it_was(run: Terminal, monkeypatch: pytest.MonkeyPatch):

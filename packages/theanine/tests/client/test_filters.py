@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import theanine
 from theanine.errors import SettingsError
-from theanine.filters import Filter
+from theanine.filters import Filter, read_where
 from theanine.methods.registry import names
 from theanine.types import History, Metadata, Scalar, Transcript, Utterance
 
@@ -31,7 +32,17 @@ COMPARISONS = st.fixed_dictionaries(
 WANTED: st.SearchStrategy[object] = st.one_of(
     SCALARS, st.lists(SCALARS, min_size=1, max_size=3), COMPARISONS.filter(bool)
 )
-WHERE = st.fixed_dictionaries({}, optional={"channel": WANTED, "topic": WANTED})
+CONDITIONS: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {}, optional={"channel": WANTED, "topic": WANTED}
+)
+
+
+def joined(filters: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    several = st.lists(filters.filter(bool), min_size=1)
+    return st.fixed_dictionaries({}, optional={"or": several, "and": several})
+
+
+WHERE: st.SearchStrategy[Any] = st.recursive(CONDITIONS, joined, max_leaves=6)
 METADATA = st.fixed_dictionaries({}, optional={"channel": SCALARS, "topic": SCALARS})
 
 
@@ -62,21 +73,23 @@ def ordered(sign: str, one: Any, other: Any) -> bool:
 
 def expected(where: Mapping[str, Any], metadata: Metadata) -> bool:
     """The reference: what the documents say, read literally."""
-    for key, wanted in where.items():
-        value = metadata.get(key)
-        if not isinstance(wanted, dict):
-            if not any(same(value, other) for other in several(wanted)):
+    return all(holds(key, wanted, metadata) for key, wanted in where.items())
+
+
+def holds(key: str, wanted: Any, metadata: Metadata) -> bool:
+    if key in ("or", "and"):
+        return {"or": any, "and": all}[key](expected(each, metadata) for each in wanted)
+    value = metadata.get(key)
+    if not isinstance(wanted, dict):
+        return any(same(value, other) for other in several(wanted))
+    for sign, bound in cast("dict[str, Any]", wanted).items():
+        if value is None:
+            return False
+        if sign == "!=":
+            if any(same(value, other) for other in several(bound)):
                 return False
-            continue
-        comparisons = cast("dict[str, Any]", wanted)
-        for sign, bound in comparisons.items():
-            if value is None:
-                return False
-            if sign == "!=":
-                if any(same(value, other) for other in several(bound)):
-                    return False
-            elif not ordered(sign, value, bound):
-                return False
+        elif not ordered(sign, value, bound):
+            return False
     return True
 
 
@@ -84,12 +97,68 @@ def expected(where: Mapping[str, Any], metadata: Metadata) -> bool:
 @settings(max_examples=500)
 def test_a_filter_means_what_the_documents_say(where: Any, metadata: Metadata) -> None:
     assert Filter.parse(where).matches(metadata) == expected(where, metadata)
+    assert Filter.parse(json.dumps(where)).matches(metadata) == expected(where, metadata)
+
+
+def in_words(conditions: Mapping[str, Any]) -> str:
+    """Return conditions as a text."""
+    written: list[str] = []
+    for key, wanted in conditions.items():
+        comparisons = cast("dict[str, Any]", wanted if isinstance(wanted, dict) else {"=": wanted})
+        for sign, values in comparisons.items():
+            written.append(f"{key}{sign}{','.join(map(json.dumps, several(values)))}")
+    return " and ".join(written)
+
+
+@given(alternatives=st.lists(CONDITIONS.filter(bool), min_size=1, max_size=3), metadata=METADATA)
+@settings(max_examples=300)
+def test_a_filter_in_words_means_the_same(alternatives: Any, metadata: Metadata) -> None:
+    text = " or ".join(map(in_words, alternatives))
+    assert Filter.parse(text).matches(metadata) == expected({"or": alternatives}, metadata)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("channel=web", {"channel": "web"}),
+        ("topic=food, ships", {"topic": ["food", "ships"]}),
+        ("n >= 2", {"n": {">=": 2}}),
+        ("my key!=a,b", {"my key": {"!=": ["a", "b"]}}),
+        ("done=true and by=null", {"and": [{"done": True}, {"by": None}]}),
+        ('title="war, or peace" OR n=1', {"or": [{"title": "war, or peace"}, {"n": 1}]}),
+        ("brand=Mandor and n=[1]", {"and": [{"brand": "Mandor"}, {"n": "[1]"}]}),
+        ('a=say "no"', {"a": 'say "no"'}),
+        ("a=NaN", {"a": "NaN"}),
+        ("a=", {"a": ""}),
+    ],
+)
+def test_a_filter_in_words_is_read(text: str, where: Mapping[str, Any]) -> None:
+    assert read_where(text) == where
+
+
+def nested(depth: int) -> Mapping[str, Any]:
+    """Return a filter within so many others."""
+    return {"or": [nested(depth - 1)]} if depth else {"n": 1}
 
 
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ([("channel", "web")], "where must be a mapping"),
+        ([{"channel": "web"}], "where must be a string, a mapping or None, not list"),
+        ({"or": [{"n": 1}, 2]}, "where['or'][1] must be a mapping"),
+        ({"or": [{"n": {"=>": 1}}]}, "where['or'][0]['n'] has the comparison"),
+        ({"or": [{"n": 1}, {}]}, "where['or'] has an empty filter"),
+        ({"or": []}, "where['or'] is an empty list"),
+        ({"$or": [{"n": 1}]}, "where['$or'] has filters in a list, as only 'or' and 'and' have"),
+        (nested(25), "where has filters within filters, more than 20 deep"),
+        ("", "where: '' is no condition; write NAME=VALUE, such as channel=web"),
+        ("channel", "'channel' is no condition"),
+        ("title=war and peace", "'peace' is no condition"),
+        ("title=war or peace and n=1", "'peace and n=1' is no condition"),
+        ("n=1 or", "'' is no condition"),
+        ('n="1', "'\"1' is no condition"),
+        ("n>1,2", "where['n']['>'] must be one number or string"),
+        ('{"n": 1', "is no JSON such as"),
         ({3: "web"}, "strings as keys"),
         ({"channel": []}, "where['channel'] is an empty list"),
         ({"channel": {}}, "where['channel'] has no comparison; it takes <, <=, >, >=, !="),

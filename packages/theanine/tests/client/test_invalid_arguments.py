@@ -174,6 +174,7 @@ def test_help_names_the_options_and_what_is_returned() -> None:
     open_ = inspect.signature(theanine.open)
     assert (open_.return_annotation, "model" in open_.parameters) == ("Client", True)
     assert {"budget", "where"} <= set(inspect.signature(theanine.UserMemory.recall).parameters)
+    assert "budget: 'int | None' = ..., limit" in str(inspect.signature(theanine.UserMemory.recall))
     assert {"search", "since"} <= set(inspect.signature(theanine.UserMemory.turns).parameters)
     assert {"tools", "limit"} <= set(inspect.signature(theanine.LiveSession.reply).parameters)
     assert str(inspect.signature(theanine.Client.export).return_annotation).startswith("Iterator")

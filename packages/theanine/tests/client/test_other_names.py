@@ -14,7 +14,8 @@ import theanine
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
-        ("search", "recall(…)"),
+        ("retrieve", "recall(…)"),
+        ("search_memories", "search(…)"),
         ("get_all", "memories()"),
         ("update", "correct(memory, text)"),
         ("delete", "forget(memory=…)"),
@@ -40,7 +41,7 @@ def test_calls_of_other_memories_name_ours(name: str, ours: str, tmp_path: Path)
 def test_calls_of_a_user_are_named_on_the_client(tmp_path: Path) -> None:
     with theanine.open(tmp_path / "memory.db") as client:
         handle: Any = client
-        for name in ("add", "session", "turns", "forget"):
+        for name in ("add", "session", "turns", "forget", "search"):
             with pytest.raises(AttributeError, match=rf"client\.user\(…\)\.{name}\(…\) does it"):
                 getattr(handle, name)("ana")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from server.conftest import open_client, running
@@ -51,6 +52,18 @@ def test_a_conversation(client: theanine.Client) -> None:
     assert ana.recall("Where does she live?", since="2026-01-01").memories
     assert not ana.recall("Where does she live?", until=AT - timedelta(days=1))
     assert not ana.recall("Where does she live?", where={"channel": "phone"})
+    [hit] = ana.search("Lisbon", limit=1, where="channel=web or channel=phone")
+    assert (hit.turn, hit.memories) == (heard, (memory,))
+    assert 0 < (hit.relevance or 0) <= 1 and hit.score
+    assert ana.search("Lisbon", where={"or": [{"channel": "phone"}, {"channel": "app"}]}) == []
+    assert ana.turns(where={"or": [{"channel": "web"}, {"channel": "app"}]}) == [heard]
+    assert ana.turns(where="channel=web and channel!=app") == [heard]
+    odds: list[Any] = ["channel", {"or": [{}]}, '{"channel": ']
+    for odd in odds:
+        with pytest.raises(SettingsError, match="where"):
+            ana.turns(where=odd)
+        with pytest.raises(SettingsError, match="where"):
+            ana.search("Lisbon", where=odd)
     assert [scope.user for scope in client.users()] == ["ana"]
 
 

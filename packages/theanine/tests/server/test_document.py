@@ -89,7 +89,7 @@ def test_an_answer_has_every_field_that_the_document_requires(service: Service) 
 @pytest.mark.parametrize(
     ("path", "field", "others"),
     [
-        (RECALL, "query", "dialogue, utterances, budget"),
+        (RECALL, "query", "dialogue, utterances, min_relevance"),
         (HEAR, "text", "content, id, at"),
         ("/v1/users/ana/messages", "message", "messages, utterances"),
         ("/v1/operations", "method", "kind"),

@@ -34,7 +34,7 @@ from theanine.store.sql.claims import Claim, record_changes
 from theanine.types import Scope, Utterance
 from theanine.webhooks.guard import Guard
 
-READING = re.compile("/(recall|explain|preview)$")
+READING = re.compile("/(recall|search|explain|preview)$")
 """Ends of the paths that change nothing although they have a body."""
 RIGHTS = ("read", "write", "reply", "administer")
 PATH = "/v1/users/ana/messages"

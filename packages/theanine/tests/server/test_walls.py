@@ -81,6 +81,7 @@ BODIES: dict[str, Any] = {
     "messages": {"messages": [{"role": "user", "content": "What is my password?"}]},
     "recall": {"dialogue": "What is my password?"},
     "explain": {"dialogue": "What is my password?"},
+    "search": {"query": "What is my password?"},
     "reply": {"dialogue": "What is my password?"},
     "forgetting": {"everything": True},
     "corrections": {"text": "I live in Porto."},

@@ -33,7 +33,7 @@ COMMANDS = (
     LazyCommand(
         "search",
         "theanine.cli.records:search",
-        "Find what was said by meaning and words, the best first.",
+        "Find turns and memories by meaning and words, the best first.",
     ),
     LazyCommand("add", "theanine.cli.records:add", "Log one thing that was said, and remember it."),
     LazyCommand("log", "theanine.cli.records:log", "List what was said, the latest last."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import anyio
 import typer
@@ -11,15 +11,101 @@ import typer
 from theanine.cli.options import StoreOption, YesOption, default_store
 from theanine.cli.output import confirm
 from theanine.cli.text import pluralize
-from theanine.errors import NotFound, UserError
+from theanine.errors import NotFound, StoreError, StoreUnavailable, UserError
 from theanine.store import open_store, store_file
 from theanine.store.postgres import PostgresStore
 from theanine.store.sql.distribution import Rebalance
 from theanine.store.sql.store import SqlStore
+from theanine.store.sql.upgrade import HEAD, Tables, too_new
+
+_POLL = 0.5
+"""Seconds between two looks at the tables."""
 
 db = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Change the database of a store."
 )
+
+
+@db.command()
+def migrate(
+    store: StoreOption = "",
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Change nothing; exit with 1 unless they are up to date."),
+    ] = False,
+    wait: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            metavar="SECONDS",
+            help="Wait so long for the database, for others to close the store or, with --check, "
+            "for the migration.",
+        ),
+    ] = 0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also while others have the store open.")
+    ] = False,
+) -> None:
+    """Bring a store's tables up to date with this version, or make them if there are none.
+
+    There is no way back but a backup, and a running process of an earlier version would write what
+    no longer fits: so nothing is changed while others have the store open.
+
+    \b
+    theanine db migrate
+    theanine db migrate --store postgresql://app@db/memory --wait 60
+    theanine db migrate --check --wait 600
+    """
+    anyio.run(_migrate, store or default_store(), check, wait, force)
+
+
+async def _migrate(location: str, check: bool, wait: float, force: bool) -> None:
+    store = _open_sql(location)
+    ends = anyio.current_time() + wait
+    while True:
+        late = anyio.current_time() >= ends
+        try:
+            tables = await store.load_tables()
+        except StoreUnavailable:
+            if late:
+                raise
+        else:
+            if tables.are_current:
+                print(f"The tables are up to date: revision {HEAD}.")
+                return
+            if tables.revision is not None and tables.revision > HEAD:
+                raise too_new(store.location, tables.revision)
+            if not check and (force or not tables.others or tables.revision is None):
+                break
+            if late:
+                _refuse(store.location, tables, check)
+        await anyio.sleep(_POLL)
+    await store.open()
+    await store.close()
+    since = f", since {tables.revision}" if tables.revision else ""
+    print(f"The tables are at revision {HEAD} now{since}.")
+
+
+def _refuse(location: str, tables: Tables, check: bool) -> NoReturn:
+    """Say why nothing is changed. Raises StoreError."""
+    revision = f"at revision {tables.revision}" if tables.revision else "missing"
+    if check:
+        raise StoreError(
+            f"the tables of {location} are {revision}, and this version needs {HEAD}: run "
+            "`theanine db migrate`"
+        )
+    raise StoreError(
+        f"the tables of {location} are {revision}, and others have the store open: "
+        f"{', '.join(tables.others)}. Stop all servers, workers and other processes first, or give "
+        "them time by --wait; nothing was changed"
+    )
+
+
+def _open_sql(location: str) -> SqlStore:
+    store = open_store(location)
+    if not isinstance(store, SqlStore):
+        raise UserError(f"{location} has no tables")
+    return store
 
 
 @db.command()
@@ -132,9 +218,7 @@ async def _distribute(location: str, shards: int | None) -> None:
 
 
 async def _downgrade(location: str, revision: str) -> None:
-    store = open_store(location)
-    if not isinstance(store, SqlStore):
-        raise UserError(f"{location} has no tables that could be downgraded")
+    store = _open_sql(location)
     await store.open()
     try:
         await store.downgrade(revision)

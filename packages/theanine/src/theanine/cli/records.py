@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,18 +23,14 @@ from theanine.cli.output import FormatOptions, show_json, to_json
 from theanine.cli.rendering import format_date, show_table, show_turn
 from theanine.cli.selection import ListOptions, TimeOptions, WhereOption, parse_where
 from theanine.cli.text import visible
-from theanine.client.options import RecallArguments
+from theanine.client.options import SEARCH_LIMIT, SearchArguments
+from theanine.client.searching import SearchHit
 from theanine.errors import BadInput, NotFound
 from theanine.fences import one_line
 from theanine.importers import read_text
-from theanine.types import Turn
 
 PAGE = 20
 """Turns that ``log`` shows without ``--limit``."""
-HITS = 10
-"""Parts that ``search`` looks for without ``--limit``."""
-SEARCH_BUDGET = 8_000
-"""Tokens of what ``search`` looks for; the number of parts is the real bound."""
 STANDARD_INPUT = "-"
 
 
@@ -143,9 +139,11 @@ def search(
     times: TimeOptions,
     output: FormatOptions,
     where: WhereOption = None,
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of hits.")] = HITS,
+    limit: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Maximum number of hits.")
+    ] = SEARCH_LIMIT,
 ) -> None:
-    """Find what was said by meaning and words, the best first.
+    """Find turns and memories by meaning and words, the best first.
 
     `theanine log --search` finds exact words. Exits with 1 if nothing was found.
 
@@ -153,42 +151,49 @@ def search(
     theanine search "boats" --user ana
     theanine search "plans for the summer" --user ana --since 2026-01-01 --json
     """
+    arguments: SearchArguments = {
+        **times.arguments(),
+        "limit": limit,
+        "where": parse_where(where or []),
+    }
     with options.open() as client:
-        memory = known_user(client, user)
-        arguments: RecallArguments = {
-            **times.arguments(),
-            "budget": SEARCH_BUDGET,
-            "where": parse_where(where or []),
-        }
-        found = memory.explain(words, **arguments)
-    parts = found.recollection.parts
-    # A part has neighbors of what matches, too: a turn counts by its own relevance.
-    own: dict[int, float] = {}
-    for each in found.candidates:
-        if each.turn is not None and each.relevance is not None:
-            own[each.turn] = max(each.relevance, own.get(each.turn, 0.0))
-    matches = [
-        (turn, own.get(turn.id, part.relevance)) for part in parts for turn in part.source_turns
-    ]
-    matches.sort(key=lambda match: -(match[1] or 0))
-    hits: dict[int, tuple[Turn, float | None]] = {}
-    for turn, relevance in matches:
-        hits.setdefault(turn.id, (turn, None if relevance is None else round(relevance, 2)))
-    best = list(hits.values())[:limit]
+        hits = known_user(client, user).search(words, **arguments)
     if output:
-        output.show([{**to_json(turn), "relevance": relevance} for turn, relevance in best])
-    elif best:
+        output.show([_hit_row(hit) for hit in hits])
+    elif hits:
         show_table(
-            ["", "relevance", "date", "speaker", "text"],
+            ["turn", "memory", "relevance", "date", "speaker", "text"],
             (
-                [turn.id, relevance, format_date(turn), turn.speaker, one_line(turn.full_text)]
-                for turn, relevance in best
+                [
+                    hit.turn.id if hit.turn else "",
+                    ", ".join(str(memory.id) for memory in hit.memories),
+                    _rounded(hit),
+                    format_date(hit.turn or hit.memories[0]),
+                    hit.turn.speaker if hit.turn else ", ".join(hit.memories[0].speakers),
+                    one_line(hit.turn.full_text if hit.turn else hit.text),
+                ]
+                for hit in hits
             ),
         )
     else:
         print("Nothing was found.")
-    if not best:
+    if not hits:
         raise typer.Exit(1)
+
+
+def _hit_row(hit: SearchHit) -> dict[str, Any]:
+    """Return a hit as the fields of its turn or memory, with what the search says of it."""
+    return {
+        "record": "turn" if hit.turn else "memory",
+        **to_json(hit.turn or hit.memories[0]),
+        "relevance": _rounded(hit),
+        "score": hit.score,
+        "memories": [memory.id for memory in hit.memories],
+    }
+
+
+def _rounded(hit: SearchHit) -> float | None:
+    return None if hit.relevance is None else round(hit.relevance, 2)
 
 
 @expand_options

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from theanine.client.options import ListArguments, RecallArguments
-from theanine.errors import SettingsError
-
-_CONDITION = re.compile(r"([^<>=!]+)(<=|>=|!=|=|<|>)(.*)", re.DOTALL)
+from theanine.filters import every, read_where
 
 BudgetOption = Annotated[
     int | None,
@@ -83,8 +79,9 @@ WhereOption = Annotated[
     list[str] | None,
     typer.Option(
         "--where",
-        metavar="NAME=VALUE",
-        help="Only with this metadata; NAME=A,B is any of these, NAME>=2 compares.",
+        metavar="FILTER",
+        help="Only with this metadata: NAME=VALUE, NAME=A,B for any of these, NAME>=2; joined by "
+        "`and`, `or`; or JSON.",
     ),
 ]
 
@@ -117,32 +114,9 @@ class ListOptions:
         )
 
 
-def parse_where(conditions: Sequence[str]) -> dict[str, Any] | None:
-    """Return ``NAME=VALUE`` conditions as a filter, None for none.
+def parse_where(conditions: Sequence[str]) -> Mapping[str, Any] | None:
+    """Return filters in words as one, all of which must hold; None for none.
 
-    Values are read as JSON where they are JSON, such as 2 or true, and as text elsewhere. Raises
-    SettingsError.
+    Raises SettingsError.
     """
-    where: dict[str, Any] = {}
-    for condition in conditions:
-        match = _CONDITION.fullmatch(condition)
-        if match is None:
-            raise SettingsError(
-                f"{condition!r}: write NAME=VALUE, such as channel=web, topic=food,ships or "
-                "priority>=2"
-            )
-        name, comparison, value = match[1].strip(), match[2], match[3]
-        if comparison == "=":
-            values = [_scalar(item) for item in value.split(",")]
-            where[name] = values if len(values) > 1 else values[0]
-        else:
-            where[name] = {**where.get(name, {}), comparison: _scalar(value)}
-    return where or None
-
-
-def _scalar(text: str) -> Any:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    return value if isinstance(value, str | int | float | bool | None) else text
+    return every([read_where(each) for each in conditions]) if conditions else None

@@ -18,6 +18,16 @@ from theanine.store.validate import check_text
 from theanine.tokenizer import sanitize
 
 C = TypeVar("C", bound=type[Any])
+
+
+class _Omitted:
+    """The default of an option that may be left out; help shows it as stubs do."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+OMITTED = _Omitted()
 _NAMES: Mapping[object, str] = {
     NoneType: "None",
     bool: "True or False",
@@ -93,7 +103,7 @@ def _full_signature(function: Callable[..., Any]) -> inspect.Signature:
                 inspect.Parameter(
                     name,
                     inspect.Parameter.KEYWORD_ONLY,
-                    default=...,
+                    default=OMITTED,
                     annotation=getattr(hint, "__forward_arg__", hint),
                 )
                 for name, hint in _unpacked(function, each).__annotations__.items()
@@ -117,7 +127,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     return hints
 
 
-_WORDS = ("words", "messages", "dialogue", "text")
+_WORDS = ("words", "messages", "dialogue", "query", "text")
 """Arguments with what somebody said, which is repaired, not refused; see ``store.validate``."""
 
 

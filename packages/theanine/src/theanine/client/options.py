@@ -164,6 +164,21 @@ class RecallArguments(TypedDict, total=False):
     deadline: float | None
 
 
+SEARCH_LIMIT = 10
+"""Hits of a search without ``limit``."""
+
+
+class SearchArguments(TypedDict, total=False):
+    """Arguments of a search; see :meth:`AsyncUserMemory.search`."""
+
+    limit: int
+    min_relevance: float | None
+    since: Moment | None
+    until: Moment | None
+    as_of: Moment | None
+    where: Where | None
+
+
 class ListArguments(TypedDict, total=False):
     """Arguments of every list; see :meth:`AsyncUserMemory.memories`."""
 

@@ -8,7 +8,8 @@ from typing import Any, NoReturn, TypeVar
 C = TypeVar("C")
 
 _OURS: Mapping[str, str] = {
-    **dict.fromkeys(("search", "search_memories", "query", "retrieve", "recollect"), "recall(…)"),
+    **dict.fromkeys(("query", "retrieve", "recollect"), "recall(…)"),
+    **dict.fromkeys(("search_memories", "find"), "search(…)"),
     **dict.fromkeys(("get_all", "list", "list_memories", "search_facts"), "memories()"),
     **dict.fromkeys(("get_memory",), "get(memory)"),
     **dict.fromkeys(("update", "update_memory", "edit"), "correct(memory, text)"),
@@ -24,7 +25,7 @@ _OURS: Mapping[str, str] = {
 }
 """The calls of a user's handle, by the names that they have in mem0, Zep, Hindsight and others."""
 _OF_A_USER = (
-    "add", "recall", "get", "history", "correct", "forget", "forget_all", "reply", "pin",
+    "add", "recall", "search", "get", "history", "correct", "forget", "forget_all", "reply", "pin",
     "session", "log", "sessions", "turns", "memories", "marks", "links", "timelines",
 )  # fmt: skip
 """Calls of a user's handle that others, and theanine 0.1, have on their client."""

@@ -15,6 +15,7 @@ from theanine.client.deadline import Attempt, SharedLoads, recall_in_time
 from theanine.client.explaining import Explanation, explain
 from theanine.client.merging import merge_recollections, without_numbers
 from theanine.client.options import OpenOptions
+from theanine.client.searching import SearchHit, find_hits
 from theanine.embeddings.base import Embedder
 from theanine.embeddings.static import bundled_embedder
 from theanine.errors import SettingsError, Stale
@@ -165,16 +166,33 @@ class Recalling:
             engine = copy(self)
             engine.method = open_method(method)
             engine.indexes = self.indexes.with_method(engine.stored_method)
+        trace, found, context = await engine._trace(dialogue, scope, options)
+        budget = context.token_budget(engine._default_budget)
+        return await explain(engine.method.name, trace, found, context, budget)
+
+    async def search(
+        self, dialogue: Sequence[Utterance], scope: Scope, options: RecallOptions, limit: int
+    ) -> list[SearchHit]:
+        """Return the turns and memories that match best."""
+        with memory_operation("search_memory", scope.agent, scope.tenant) as span:
+            trace, found, context = await self._trace(dialogue, scope, options)
+            span.attributes[STORE] = str(context.index.state.scope_id)
+            hits = await find_hits(trace, found, context, limit)
+            span.attributes[RECORDS] = len(hits)
+        return hits
+
+    async def _trace(
+        self, dialogue: Sequence[Utterance], scope: Scope, options: RecallOptions
+    ) -> tuple[RecordedTrace, Recollection, Context]:
+        """Recall, and return also how it went."""
         trace = RecordedTrace()
-        context = await engine.context(scope, options, recalling=True)
+        context = await self.context(scope, options, recalling=True)
         context = replace(
             context,
             trace=trace,
             current=frozenset(turn.id for turn in dialogue if isinstance(turn, Turn)),
         )
-        found = await engine._recall(dialogue, context)
-        budget = context.token_budget(engine._default_budget)
-        return await explain(engine.method.name, trace, found, context, budget)
+        return trace, await self._recall(dialogue, context), context
 
     @property
     def _default_budget(self) -> int | None:

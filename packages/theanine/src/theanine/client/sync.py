@@ -291,6 +291,7 @@ class UserMemory(_Handle, _Operations):
 
     add = _run(AsyncUserMemory.add)
     recall = _run(AsyncUserMemory.recall)
+    search = _run(AsyncUserMemory.search)
     explain = _run(AsyncUserMemory.explain)
     reply = _run(AsyncUserMemory.reply)
     log = _run(AsyncUserMemory.log)

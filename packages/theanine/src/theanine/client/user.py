@@ -11,13 +11,14 @@ from theanine.client.arguments import check_arguments
 from theanine.client.background import Remembering
 from theanine.client.engine import Engine
 from theanine.client.explaining import Explanation
-from theanine.client.options import RecallArguments
+from theanine.client.options import SEARCH_LIMIT, RecallArguments, SearchArguments
 from theanine.client.other_names import name_ours
 from theanine.client.records import RecordOperations
 from theanine.client.redaction import redact_transcript, redact_utterances
 from theanine.client.reply_options import ReplyArguments, reply_options
+from theanine.client.searching import SearchHit
 from theanine.client.session import WINDOW, AddReport, AsyncLiveSession, assistant_name, speakers
-from theanine.errors import BadInput
+from theanine.errors import BadInput, SettingsError
 from theanine.messages import read_messages
 from theanine.methods.base import Reply
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
@@ -298,6 +299,30 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             self.scope,
             await self._engine.recall_options(self.scope, options),
             self.shared,
+        )
+
+    async def search(self, query: str, **options: Unpack[SearchArguments]) -> list[SearchHit]:
+        """Return the turns and memories that match a question or words best, with their scores.
+
+        A list for people and programs, each hit by itself; :meth:`recall` returns what a model
+        needs, with what belongs to it. Of other agents whose memory is shared, nothing is found.
+
+        Args:
+            query: a question, or words in any order; also what means the same is found.
+            options: ``limit``, the maximum number of hits, 10 by default; and ``min_relevance``,
+                ``since``, ``until``, ``as_of`` and ``where`` as of :meth:`recall`.
+
+        Raises as :meth:`recall` does.
+        """
+        limit = options.get("limit", SEARCH_LIMIT)
+        if limit < 1:
+            raise SettingsError(f"the limit must be at least 1, not {limit}")
+        arguments: RecallArguments = {**options, "limit": None}
+        return await self._engine.search(
+            self._dialogue(query),
+            self.scope,
+            await self._engine.recall_options(self.scope, arguments),
+            limit,
         )
 
     async def explain(

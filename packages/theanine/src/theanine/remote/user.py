@@ -15,9 +15,10 @@ from pydantic import TypeAdapter
 from theanine.client import AddReport, ImportReport
 from theanine.client.arguments import check_arguments
 from theanine.client.explaining import Explanation
-from theanine.client.options import ListArguments, RecallArguments
+from theanine.client.options import ListArguments, RecallArguments, SearchArguments
 from theanine.client.other_names import name_ours
 from theanine.client.reply_options import ReplyArguments
+from theanine.client.searching import SearchHit
 from theanine.client.session import WINDOW, speakers
 from theanine.clock import system_clock
 from theanine.errors import BadInput, StoreError
@@ -118,6 +119,11 @@ class AsyncRemoteUser:
         body = {**self._dialogue(dialogue), **recall_body(options)}
         found = await self._call(dict[str, Any], "POST", "/recall", body=body, safe=True)
         return TypeAdapter(Recollection).validate_python(found["recollection"])
+
+    async def search(self, query: str, **options: Unpack[SearchArguments]) -> list[SearchHit]:
+        """Return the turns and memories that match a question or words best, with their scores."""
+        body = {"query": query, **recall_body(options)}
+        return await self._call(list[SearchHit], "POST", "/search", body=body, safe=True)
 
     async def explain(
         self,
@@ -351,13 +357,14 @@ class AsyncRemoteUser:
         self, kind: type[T], path: str, options: ListArguments, **filters: Any
     ) -> list[T]:
         """Return all pages of a list, or as many items as are asked for."""
+        where = options.get("where")
         params = given(
             **filters,
             newest_first=options.get("newest_first") or None,
             search=options.get("search") or None,
             since=moment_text(options.get("since")),
             until=moment_text(options.get("until")),
-            where=None if options.get("where") is None else json.dumps(options.get("where")),
+            where=where if where is None or isinstance(where, str) else json.dumps(where),
             after=options.get("after"),
         )
         params["agent"] = self.scope.agent

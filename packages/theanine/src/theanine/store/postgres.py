@@ -65,6 +65,15 @@ _CONNECTION = {  # libpq's; so that a server that vanished is noticed within a m
     "keepalives_count": "3",
     "tcp_user_timeout": "60000",  # milliseconds
 }
+_OTHERS = sa.text(
+    """
+    SELECT coalesce(host(client_addr), 'this machine') || ' (process ' || pid || ' of the server)'
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+      AND application_name = current_setting('application_name')
+    ORDER BY pid
+    """
+)
 _LOCK_TIMEOUT = 30_000  # milliseconds that a writer waits for another one of the same scope
 _IDLE_TIMEOUT = 60_000  # milliseconds after which the server ends a transaction that does nothing
 _PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
@@ -116,9 +125,9 @@ class PostgresStore(SqlStore):
         unset = _CONNECTION.keys() - self._url.query.keys()
         self._parameters |= {name: _CONNECTION[name] for name in unset}
 
-    def _connect(self) -> sa.Engine:
+    def _make_engine(self) -> sa.Engine:
         try:
-            engine = sa.create_engine(
+            return sa.create_engine(
                 self._url,
                 poolclass=pool.QueuePool,
                 pool_size=self._pool_size,
@@ -131,6 +140,18 @@ class PostgresStore(SqlStore):
             raise SettingsError(
                 "a store in PostgreSQL needs the extra postgres; install theanine[postgres]"
             ) from error
+
+    def _load_tables(self) -> upgrade.Tables:
+        engine = self._make_engine()
+        try:
+            with _connected(engine) as db:
+                revision = upgrade.load_revision(db)
+                return upgrade.Tables(revision, tuple(db.scalars(_OTHERS)))
+        finally:
+            engine.dispose()
+
+    def _connect(self) -> sa.Engine:
+        engine = self._make_engine()
         try:
             with _connected(engine) as db:
                 db.exec_driver_sql("BEGIN")

@@ -148,6 +148,24 @@ class SqliteStore(SqlStore):
                 "written now goes to the old file: restart this process"
             )
 
+    def _load_tables(self) -> upgrade.Tables:
+        if not self.path.exists() or not self.path.stat().st_size:
+            return upgrade.Tables(None)
+        engine = sa.create_engine("sqlite://", creator=self._open_file, poolclass=pool.NullPool)
+        with engine.connect() as db:
+            self._check_owner(db)
+            revision = upgrade.load_revision(db)
+        with closing(sqlite3.connect(self.path, timeout=0, isolation_level=None)) as alone:
+            alone.execute("PRAGMA locking_mode=EXCLUSIVE")
+            try:
+                alone.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+                return upgrade.Tables(revision, ("another process of this machine",))
+            alone.execute("ROLLBACK")
+        return upgrade.Tables(revision)
+
     def _open_file(self) -> sqlite3.Connection:
         # isolation_level=None: transactions begin only where BEGIN is executed below.
         db = sqlite3.connect(

@@ -67,7 +67,7 @@ class Evaluation(BaseModel):
 
 
 class ComparisonEstimate(BaseModel):
-    """What remembering takes by a method; without a model it costs nothing."""
+    """Estimated cost of remembering by a method; 0 without a model."""
 
     method: str
     model: str

@@ -24,7 +24,7 @@ OperationId = Annotated[str, Path(min_length=1)]
 
 
 class NewForgetting(BaseModel, extra="forbid"):
-    """What is to be forgotten: one session, one memory, or everything of the user."""
+    """The data to forget: one session, one memory, or everything of the user."""
 
     session: Id | None = None
     memory: Id | None = None

@@ -25,7 +25,7 @@ router = APIRouter(prefix="/v1/keys", route_class=JsonRoute, tags=["keys"])
 
 
 class NewKey(BaseModel, extra="forbid"):
-    """What a new key is for and what it opens."""
+    """Name, rights and limits of a new key."""
 
     name: str = Field(min_length=1)
     user: str | None = None

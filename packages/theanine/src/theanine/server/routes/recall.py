@@ -9,7 +9,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from theanine.client.explaining import Explanation
-from theanine.client.options import RecallArguments
+from theanine.client.options import SEARCH_LIMIT, RecallArguments
+from theanine.client.searching import SearchHit
 from theanine.server.access import Readable
 from theanine.server.bodies import JsonBody, JsonRoute
 from theanine.server.problems import Refused, responses
@@ -24,16 +25,25 @@ Moment = Annotated[
 ]
 
 
-class RecallBounds(BaseModel, extra="forbid"):
-    """What may be returned."""
+class SearchBounds(BaseModel, extra="forbid"):
+    """Bounds of a search."""
 
-    budget: int | None = Field(default=None, ge=0, le=1_000_000, description="Maximum tokens.")
-    limit: int | None = Field(default=None, ge=1, le=1_000, description="Maximum parts.")
     min_relevance: float | None = Field(default=None, ge=0, le=1)
     since: Moment | None = None
     until: Moment | None = None
     as_of: Moment | None = Field(default=None, description="Use only what was known at this time.")
-    where: dict[str, Any] | None = Field(default=None, description="Metadata that must match.")
+    where: dict[str, Any] | str | None = Field(
+        default=None,
+        description="A filter by metadata, such as `channel=web and priority>=2`, or the same as "
+        "an object.",
+    )
+
+
+class RecallBounds(SearchBounds):
+    """Bounds of a recall."""
+
+    budget: int | None = Field(default=None, ge=0, le=1_000_000, description="Maximum tokens.")
+    limit: int | None = Field(default=None, ge=1, le=1_000, description="Maximum parts.")
 
     def arguments(self) -> RecallArguments:
         """Return the arguments of the library's recall that were given."""
@@ -43,7 +53,7 @@ class RecallBounds(BaseModel, extra="forbid"):
 
 
 class RecallRequest(RecallBounds):
-    """What may be returned, and when."""
+    """Bounds of a recall, and its deadline."""
 
     deadline: float | None = Field(
         default=None,
@@ -61,7 +71,7 @@ class RecallRequest(RecallBounds):
 
 
 class Recalled(BaseModel):
-    """What was recalled.
+    """The result of a recall.
 
     ``messages`` go after the user's newest message to your own model; none if nothing is relevant.
     """
@@ -89,13 +99,29 @@ class Asked(BaseModel, extra="forbid"):
 
 
 class Question(RecallRequest, Asked):
-    """A question or a dialogue, and what may be returned."""
+    """A question or a dialogue, and the bounds of its recall."""
 
 
 @router.post("/recall", responses=responses(413, 502, 507))
 async def recall(state: State, memory: Readable, question: JsonBody[Question]) -> Recalled:
     """Return what matters for a question or a dialogue, with its sources."""
     return Recalled.of(await memory.recall(question.given, **question.in_time(state)))
+
+
+class Search(SearchBounds):
+    """A question or words, and the bounds of the search."""
+
+    query: str = Field(min_length=1)
+    limit: int | None = Field(
+        default=None, ge=1, le=1_000, description=f"Maximum hits; {SEARCH_LIMIT} by default."
+    )
+
+
+@router.post("/search", responses=responses(413, 502, 507))
+async def search(memory: Readable, wanted: JsonBody[Search]) -> list[SearchHit]:
+    """Return the turns and memories that match a question or words best, with their scores."""
+    options = wanted.model_dump(exclude={"query"}, exclude_none=True)
+    return await memory.search(wanted.query, **options)
 
 
 class Explained(RecallBounds, Asked):

@@ -5,8 +5,7 @@ A memory has an ETag: send it as If-Match to change only what you have seen.
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from pydantic import BaseModel, Field
@@ -20,7 +19,7 @@ from theanine.server.etags import load_etag, require_match
 from theanine.server.graphs import find_pinned
 from theanine.server.paging import MAX_LIMIT, Page, Paging, read_page
 from theanine.server.parameters import IN_DIGITS, Flag
-from theanine.server.problems import Refused, responses, write_responses
+from theanine.server.problems import responses, write_responses
 from theanine.server.routes.recall import Moment
 from theanine.server.state import ServerState, State
 from theanine.store.values import ForgetReport
@@ -34,7 +33,7 @@ IfMatch = Annotated[str | None, Header(description="ETag of the version that you
 
 
 class Bounds:
-    """What a list has: filters, order, and the bounds of a page."""
+    """Filters, order and page of a list."""
 
     def __init__(
         self,
@@ -55,7 +54,11 @@ class Bounds:
         since: Annotated[Moment | None, Query()] = None,
         until: Annotated[Moment | None, Query()] = None,
         where: Annotated[
-            str | None, Query(description='Metadata as JSON, such as {"channel": "web"}.')
+            str | None,
+            Query(
+                description="A filter by metadata: `channel=web and priority>=2`, or the same as "
+                'JSON, `{"channel": "web", "priority": {">=": 2}}`.'
+            ),
         ] = None,
     ) -> None:
         self.paging, self._after = paging, after
@@ -65,7 +68,7 @@ class Bounds:
         if until is not None:
             arguments["until"] = until
         if where is not None:
-            arguments["where"] = _read_object(where)
+            arguments["where"] = where
         self._arguments = arguments
 
     def arguments(self, limit: int) -> ListArguments:
@@ -87,13 +90,13 @@ class MemoryDetail(BaseModel):
 
 
 class Correction(BaseModel, extra="forbid"):
-    """What is true instead."""
+    """The text in place of a memory's."""
 
     text: str = Field(min_length=1)
 
 
 class Pinned(BaseModel):
-    """Whether a memory is pinned, and whether that is new."""
+    """Whether a memory is pinned, and whether this request changed that."""
 
     pinned: bool
     changed: bool
@@ -266,13 +269,3 @@ async def _load_detail(state: ServerState, memory: AsyncUserMemory, number: int)
         ends = [mark for mark in ends if mark.by not in gone]
     pinned = number in find_pinned(marks)
     return MemoryDetail(memory=found, pinned=pinned, marks=ends, links=links)
-
-
-def _read_object(text: str) -> Any:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        raise Refused(422, "bad_input", 'where must be a JSON object, such as {"channel": "web"}')
-    return value  # pyright: ignore[reportUnknownVariableType]  # Filter.parse checks it

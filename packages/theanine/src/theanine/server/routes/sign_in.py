@@ -16,7 +16,7 @@ router = APIRouter(prefix="/v1/session", route_class=JsonRoute, tags=["service"]
 
 
 class SignIn(BaseModel, extra="forbid"):
-    """What a browser signs in with."""
+    """Credentials of a browser."""
 
     token: str = Field(
         min_length=1, max_length=1_000, description="A key, or the secret of a one-time link."

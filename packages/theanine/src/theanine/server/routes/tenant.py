@@ -15,7 +15,7 @@ router = APIRouter(prefix="/v1/settings", route_class=JsonRoute, tags=["tenant"]
 
 
 class TenantSettings(BaseModel):
-    """What is set for a tenant.
+    """Settings of a tenant.
 
     ``retention`` is how long turns and memories are kept, for users without a setting of their own.
     """

@@ -60,7 +60,7 @@ MAX_NAME = 200
 
 
 class Imported(BaseModel):
-    """What an import brought in; all else was there already, or was forgotten before."""
+    """Counts of what an import added; the rest was there already, or was forgotten before."""
 
     format: str
     sessions_new: int = 0

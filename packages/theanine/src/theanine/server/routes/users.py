@@ -33,7 +33,7 @@ class ChangedSettings(BaseModel, extra="forbid"):
 
 
 class Settings(BaseModel):
-    """What is set for a user; ``retention`` is how long turns and memories are kept."""
+    """Settings of a user; ``retention`` is how long turns and memories are kept."""
 
     time_zone: str | None
     retention: Duration | None

@@ -42,7 +42,7 @@ class NewWebhook(BaseModel, extra="forbid"):
 
 
 class WebhookChange(BaseModel, extra="forbid"):
-    """What to change; what is left out stays."""
+    """Changes of a webhook; fields that are left out stay as they are."""
 
     name: str | None = Field(default=None, min_length=1)
     url: str | None = Field(default=None, min_length=1)

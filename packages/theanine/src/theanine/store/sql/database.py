@@ -165,9 +165,20 @@ class SqlDatabase:
             raise NotFound(f"there is no store at {self.location}")
         if revision != upgrade.HEAD:
             raise StoreError(
-                f"{self.location} is of another version of theanine; any other command, such as "
-                "`theanine doctor`, migrates it"
+                f"{self.location} is of another version of theanine (its schema is {revision!r}, "
+                f"this version's {upgrade.HEAD!r}); `theanine db migrate` brings it up to date"
             )
+
+    def _load_tables(self) -> upgrade.Tables:
+        """Return the state of the tables, without opening the store."""
+        raise NotImplementedError
+
+    async def load_tables(self) -> upgrade.Tables:
+        """Return the state of the tables, which may be of another version.
+
+        The store is neither opened nor changed. Raises NotAStore for another application's.
+        """
+        return await anyio.to_thread.run_sync(self._run, self._load_tables)
 
     # running
 

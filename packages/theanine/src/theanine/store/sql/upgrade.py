@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,13 +45,36 @@ def migrate(db: sa.Connection, location: str) -> None:
         return
     config, revisions = _load_migrations(db)
     if revision not in revisions:
-        raise NotAStore(
-            f"{location} was written by a newer theanine (its schema is {revision!r}, "
-            f"this version knows {HEAD!r}); update theanine"
-        )
+        raise too_new(location, revision)
     from alembic import command
 
     command.upgrade(config, "head")
+
+
+def too_new(location: str, revision: str) -> NotAStore:
+    """Return the error for tables of a revision that this version doesn't know."""
+    return NotAStore(
+        f"{location} was written by a newer theanine (its schema is {revision!r}, this version "
+        f"knows {HEAD!r}); update theanine"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The state of a store's tables, which may be of another version than this one.
+
+    Attributes:
+        revision: None if there are none yet.
+        others: who else has the store open.
+    """
+
+    revision: str | None
+    others: tuple[str, ...] = ()
+
+    @property
+    def are_current(self) -> bool:
+        """Whether they are of this version."""
+        return self.revision == HEAD
 
 
 def downgrade(db: sa.Connection, revision: str) -> None:

@@ -1,0 +1,94 @@
+"""Search: turns and memories one by one, with their scores, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import theanine
+from theanine.errors import BadInput, SettingsError
+from theanine.methods.registry import names
+
+
+@pytest.fixture
+def ana(tmp_path: Path) -> Iterator[theanine.UserMemory]:
+    with theanine.open(str(tmp_path / "memory.db")) as client:
+        user = client.user("ana")
+        user.add("My brother's wedding is on 13 September.", metadata={"channel": "web"})
+        user.add("I drink three cups of coffee every day.")
+        user.add("I bought a blue dress for the wedding.", metadata={"channel": "app"})
+        yield user
+
+
+def test_a_turn_comes_with_its_memories_and_scores(ana: theanine.UserMemory) -> None:
+    hits = ana.search("wedding")
+    assert {hit.turn.id for hit in hits if hit.turn} == {1, 3}
+    relevances = [hit.relevance or 0 for hit in hits]
+    assert relevances == sorted(relevances, reverse=True) and relevances[-1] > 0
+    for hit in hits:
+        assert hit.turn and hit.text == hit.turn.text
+        assert [memory.source_turns for memory in hit.memories] == [(hit.turn.id,)]
+    assert ana.search("wedding", limit=1) == hits[:1]
+
+
+def test_a_search_takes_the_bounds_of_a_recall(ana: theanine.UserMemory) -> None:
+    for where in ({"channel": "app"}, "channel=app"):
+        assert [hit.turn and hit.turn.id for hit in ana.search("wedding", where=where)] == [3]
+    assert ana.search("wedding", until="yesterday") == []
+    assert ana.search("wedding", as_of="2020-01-01") == []
+    assert ana.search("wedding", min_relevance=1) == []
+    assert ana.search("Which telescope does Ana own?", min_relevance=0.5) == []
+
+
+def test_a_long_turn_is_one_hit_with_the_passage_that_matches(ana: theanine.UserMemory) -> None:
+    filler = " ".join(f"Then chapter {n} is about the weather and the harbor." for n in range(40))
+    ana.add(f"{filler} The zebra is called Kiko. {filler} The zebra eats hay.")
+    [hit] = [hit for hit in ana.search("zebra Kiko") if hit.turn and hit.turn.id == 4]
+    assert "zebra is called Kiko" in hit.text
+    assert len(hit.text) < len(filler)
+
+
+def test_a_corrected_memory_is_not_shown(ana: theanine.UserMemory) -> None:
+    [wrong] = ana.memories(search="coffee")
+    right = ana.correct(wrong.id, "I drink three cups of tea every day.")
+    shown = {memory.id for hit in ana.search("cups every day") for memory in hit.memories}
+    assert right.id in shown and wrong.id not in shown
+    assert ana.forget(memory=right.id).verified
+    shown = {memory.id for hit in ana.search("cups every day") for memory in hit.memories}
+    assert wrong.id in shown and right.id not in shown
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "error"),
+    [
+        (" ", {}, BadInput),
+        ("wedding", {"limit": 0}, SettingsError),
+        ("wedding", {"limit": "2"}, SettingsError),
+        ("wedding", {"where": {"n": {}}}, SettingsError),
+        (["wedding"], {}, BadInput),
+    ],
+)
+def test_a_search_without_a_meaning_is_refused(
+    ana: theanine.UserMemory, query: str, options: dict[str, object], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        ana.search(query, **options)  # pyright: ignore[reportArgumentType]
+
+
+def test_nothing_is_found_of_nobody(ana: theanine.UserMemory, tmp_path: Path) -> None:
+    with theanine.open(str(tmp_path / "memory.db")) as client:
+        assert client.user("nobody").search("wedding") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", sorted({*names()} - {"no-memory", "full-history"}))
+def test_every_method_can_be_searched(method: str, ana: theanine.UserMemory, tmp_path: Path):
+    with theanine.open(str(tmp_path / "memory.db"), method=method) as client:
+        client.remember()
+        hits = client.user("ana").search("wedding", limit=2)
+        assert hits
+        assert all(hit.turn or hit.memories for hit in hits)
+        own = {memory.method for hit in hits for memory in hit.memories}
+        assert len(own) == 1
