@@ -22,6 +22,7 @@ from theanine.llm.chat import Chat
 from theanine.methods.base import Context, Method, Reply, ReplyOptions, stored_id
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.methods.shared.pinned import reserve_pinned
+from theanine.profile import Profile, find_profile
 from theanine.recall.context import RecallOptions
 from theanine.retrieval.bounds import bound_index
 from theanine.retrieval.rerank import RerankConfig
@@ -217,6 +218,10 @@ class Recalling:
                 1000 * (anyio.current_time() - started),
             )
         return recollection
+
+    async def profile(self, scope: Scope, options: RecallOptions = DEFAULT_OPTIONS) -> Profile:
+        """Return what is known of the user of a scope."""
+        return await find_profile(await self.context(scope, options, recalling=True))
 
     async def reply(
         self,
