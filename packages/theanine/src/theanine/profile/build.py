@@ -9,9 +9,11 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 import numpy as np
+from anyio import to_thread
+from numpy.typing import NDArray
 
 from theanine.embeddings.base import Vectors, embed_queries
-from theanine.profile.entities import find_entities
+from theanine.profile.entities import ReadNames, find_entities, read_names
 from theanine.profile.profile import AREAS, Certainty, Profile, ProfileChange, ProfileLine, Said
 from theanine.profile.statements import Ending, ReadTurn, Statement, read_turn
 from theanine.recall.claims import replaces
@@ -37,20 +39,12 @@ SAME_MATTER = 0.5
 """Probability from which two statements of an area are states of one matter."""
 _YEARLY = ("age",)
 """What changes every year."""
-_QUESTIONS = {
-    "rules": "How should you answer me?",
-    "about": "Who am I?",
-    "home": "Where do I live?",
-    "work": "What do I do for a living?",
-    "people": "Who are my family and friends?",
-    "health": "What about my health and what can't I eat or take?",
-    "likes": "What do I like to do?",
-    "plans": "What am I planning?",
-    "possessions": "What do I own and which pets do I have?",
-}
-"""The question of each area, for whether two of its statements are states of one matter."""
+_QUESTION = "What holds of me now?"
+"""The question for whether two statements of an area are states of one matter."""
+COMPARED = 200
+"""Newest statements that are compared for that."""
 _vectors: dict[str, Vectors] = {}
-"""Their vectors, by embedder: nothing of a user."""
+"""Its vector, by embedder: nothing of a user."""
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +78,8 @@ async def find_profile(context: RecallContext) -> Profile:
     user = context.index.scope.user
     log = await context.index.log(context.embedder, wait=False)
     turns = await _own_turns(context, log)
-    reads = [read for turn in turns if (read := _read(turn, log))]
+    known = await to_thread.run_sync(_read, turns, log)
+    reads = [read for read, _ in known]
     if not reads:
         return Profile(user=user)
     states: defaultdict[str, list[_State]] = defaultdict(list)
@@ -96,14 +91,15 @@ async def find_profile(context: RecallContext) -> Profile:
     endings = [ending for read in reads for ending in read.endings]
     for area, own in found.states.items():
         found.states[area] = _join_repetitions(own)
-        _find_endings(area, found, endings)
-        await _find_successors(area, found, log)
+        _find_endings(area, found, endings, log)
+        _find_successors(area, found, log)
+    await _find_doubts(found, log)
     newest = turns[-1]
     return Profile(
         user=reads[-1].turn.speaker or user,
         lines=tuple(_lines(found, newest)),
         changes=tuple(_changes(found, newest)),
-        entities=find_entities(reads),
+        entities=find_entities([names for _, names in known]),
     )
 
 
@@ -119,11 +115,14 @@ async def _own_turns(context: RecallContext, log: LogIndex) -> list[Turn]:
     return sorted(turns, key=lambda turn: (turn.at, turn.id))
 
 
-def _read(turn: Turn, log: LogIndex) -> ReadTurn | None:
-    """Return what a turn tells, read once for as long as the log's index is held."""
-    if turn.id not in log.derived:
-        log.derived[turn.id] = read_turn(turn)
-    return cast("ReadTurn | None", log.derived[turn.id])
+def _read(turns: Sequence[Turn], log: LogIndex) -> list[tuple[ReadTurn, ReadNames]]:
+    """Return what turns tell, each read once for as long as the log's index is held."""
+    for turn in turns:
+        if turn.id not in log.derived:
+            read = read_turn(turn)
+            log.derived[turn.id] = read and (read, read_names(read))
+    found = cast("list[tuple[ReadTurn, ReadNames] | None]", [log.derived[t.id] for t in turns])
+    return [each for each in found if each]
 
 
 # What holds
@@ -211,7 +210,9 @@ def _join_repetitions(states: Sequence[_State]) -> list[_State]:
     return kept
 
 
-def _find_endings(area: str, found: _Found, endings: Sequence[Ending]) -> None:
+def _find_endings(
+    area: str, found: _Found, endings: Sequence[Ending], log: LogIndex
+) -> None:
     """Find which states a later sentence says to hold no more."""
     by_term: defaultdict[str, list[Ending]] = defaultdict(list)
     for ending in endings:
@@ -221,14 +222,14 @@ def _find_endings(area: str, found: _Found, endings: Sequence[Ending]) -> None:
         statement = state.said[-1]
         near = {id(each): each for term in statement.terms for each in by_term.get(term, ())}
         for ending in sorted(near.values(), key=lambda each: (each.turn.at, each.turn.id)):
-            if _is_later(ending.turn, statement.turn) and _ends(ending, statement):
+            if _is_later(ending.turn, statement.turn) and _ends(ending, statement, log):
                 state.ended = True
                 found.changes.append((state, ending))
                 break
 
 
-def _ends(ending: Ending, statement: Statement) -> bool:
-    if replaces(ending.text, statement.core):
+def _ends(ending: Ending, statement: Statement, log: LogIndex) -> bool:
+    if _replaces(ending.text, statement.core, log):
         return True
     return any(
         area == statement.area and not terms.isdisjoint(statement.terms)
@@ -236,22 +237,27 @@ def _ends(ending: Ending, statement: Statement) -> bool:
     )
 
 
-async def _find_successors(area: str, found: _Found, log: LogIndex) -> None:
+def _replaces(newer: str, older: str, log: LogIndex) -> bool:
+    """Whether one text replaces another, judged once for as long as the log's index is held."""
+    if (newer, older) not in log.derived:
+        log.derived[newer, older] = replaces(newer, older)
+    return bool(log.derived[newer, older])
+
+
+def _find_successors(area: str, found: _Found, log: LogIndex) -> None:
     """Find which states of an area a later one replaces."""
     states = [state for state in found.states[area] if not state.is_correction]
-    chances = await _chances(area, states, log)
     for number, older in enumerate(states):
-        for newer, chance in zip(states[number + 1 :], chances[number][number + 1 :], strict=True):
+        one = older.statement
+        for newer in states[number + 1 :]:
+            other = newer.statement
             if not _is_later(newer.turn, older.turn):
                 continue
-            one, other = older.statement, newer.statement
             if (one.single and one.single == other.single) or (
-                not one.terms.isdisjoint(other.terms) and replaces(other.core, one.core)
+                not one.terms.isdisjoint(other.terms) and _replaces(other.core, one.core, log)
             ):
                 _replace(older, newer, found)
                 break
-            if chance >= SAME_MATTER:
-                older.doubtful = True
 
 
 def _replace(older: _State, newer: _State, found: _Found) -> None:
@@ -261,18 +267,23 @@ def _replace(older: _State, newer: _State, found: _Found) -> None:
     newer.before += [older, *older.before]
 
 
-async def _chances(
-    area: str, states: Sequence[_State], log: LogIndex
-) -> Sequence[Sequence[float]]:
-    """Return how likely states are of one matter, ``(n, n)``."""
-    positions = [_position(state.statement, log) for state in states]
-    if len(states) < 2:  # noqa: PLR2004
-        return [[0.0]] * len(states)
-    at = np.array(positions, np.int64)
-    vectors = await _question_vectors(log)
-    chances = same_matter(at, len(at), log.candidates, vectors[[*AREAS].index(area)])
-    chances[at[:, None] == at] = 0  # two statements of one passage both hold
-    return chances.tolist()
+async def _find_doubts(found: _Found, log: LogIndex) -> None:
+    """Find which states a later one of the same area probably replaces, in other words."""
+    states = [
+        state
+        for own in found.states.values()
+        for state in own
+        if not state.ended and not state.is_correction
+    ]
+    states = sorted(states, key=lambda state: _order(state.turn))[-COMPARED:]
+    if not states:
+        return
+    at = np.array([_position(state.statement, log) for state in states], np.int64)
+    areas = np.array([[*AREAS].index(state.statement.area) for state in states])
+    chances = same_matter(at, len(at), log.candidates, await _question_vector(log))
+    pairs = (chances >= SAME_MATTER) & (areas[:, None] == areas) & (at[:, None] < at)
+    for state, is_doubtful in zip(states, pairs.any(axis=1).tolist(), strict=True):
+        state.doubtful = is_doubtful
 
 
 def _position(statement: Statement, log: LogIndex) -> int:
@@ -282,11 +293,11 @@ def _position(statement: Statement, log: LogIndex) -> int:
     return next((at for at in passages if statement.start < spans[at][1]), passages[-1])
 
 
-async def _question_vectors(log: LogIndex) -> Vectors:
+async def _question_vector(log: LogIndex) -> NDArray[np.float32]:
     embedder = log.embedder
     if embedder.name not in _vectors:
-        _vectors[embedder.name] = await embed_queries(embedder, [_QUESTIONS[each] for each in AREAS])
-    return _vectors[embedder.name]
+        _vectors[embedder.name] = await embed_queries(embedder, [_QUESTION])
+    return _vectors[embedder.name][0]
 
 
 def _is_later(newer: Turn, older: Turn) -> bool:

@@ -92,7 +92,8 @@ class Entity:
 
     Attributes:
         name: the name that is used most.
-        kind: ``person``, ``animal``, ``place`` or ``thing``.
+        kind: ``person``, ``animal``, ``place``, ``thing`` or, where the words tell none,
+            ``unknown``.
         relation: what they are to the user, such as ``sister``; empty if that was never said.
         aliases: other names.
         introduced: the words that tell who or what it is, or the first that name it.
@@ -102,7 +103,7 @@ class Entity:
     """
 
     name: str
-    kind: Literal["person", "animal", "place", "thing"]
+    kind: Literal["person", "animal", "place", "thing", "unknown"]
     relation: str = ""
     aliases: tuple[str, ...] = ()
     introduced: Said

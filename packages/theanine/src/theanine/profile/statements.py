@@ -12,23 +12,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from theanine.recall.claims import tells_change, tells_plan
 from theanine.retrieval.kinds import things_of
-from theanine.retrieval.languages import guess_language
+from theanine.retrieval.languages import Language, guess_language
 from theanine.retrieval.lexical import tokenize
 from theanine.retrieval.query import is_standing_instruction
 from theanine.sentences import sentence_spans
 from theanine.text.cues import normal
 from theanine.types import Turn
 
-AREAS = ("about", "rules", "home", "work", "people", "health", "likes", "plans", "possessions")
-"""The areas of a profile, in its order."""
 PASTED = 2_000
 """Characters of a turn beyond which it is taken for a text that somebody else may have written."""
-LONGEST = 300
+LONGEST = 700
 """Characters of the longest sentence that is a statement."""
+_MORE_THINGS = frozenset(
+    "car boat garden allotment hive hen chicken camper caravan cottage flat house teapot paperweight "
+    "stamp record vinyl cello tractor loom kiln telescope camera".split()
+)
+SHORT = 160
+"""Characters of a longer sentence that are shown, from the clause on that states something."""
 _CODE = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
 _QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|«[^»]*»|„[^“”]*[“”]|‘[^’]*’(?!\w)")
 _QUESTION = re.compile(r"[?？؟][\"'”’)\]」』]*\s*$")
@@ -42,12 +47,14 @@ _CLAUSE = re.compile(
     r"we're|our|ich|wir|mein\w*|mi|tengo|vivo|soy|je|j'\w+|mon|ma|nous)\b)"
 )
 """Where a clause begins that may state something else."""
+_WISH = re.compile(r"\b(?:rather|prefer)\b")
+_OF_ASSISTANT = re.compile(r"\b(?:you|your|answers?|repl(?:y|ies)|responses?|explanations?)\b")
 _TAIL = re.compile(r"[\s,;:–—]+(?:(?:and|but|so|because|und|aber|weil|y|pero|et|mais)\W*)?$")
 _LEAD = re.compile(r"(?:\W*[^\W\d_]+[’']?\W*){0,4}")
 """What may stand in a clause before the words that tell what it states."""
 _RULE_LEAD = r"^\W*(?:(?:hey|hi|hello|ok(?:ay)?|so|and|also|bitte|theo|assistant)[,!]? )*"
 _ONE_OFF = re.compile(
-    r"\b(?:this|that|these|those|here|now|today|tonight|tomorrow|above|below|attached|again|mind|"
+    r"\b(?:this(?! (?:repo|project|codebase))|that|these|those|here|(?<!from )now|today|tonight|tomorrow|above|below|attached|again|mind|"
     r"worry|laugh|ask me|tell (?:anyone|anybody|him|her|them)|forget)\b|:\s*\S"
 )
 """Wording of requests about one thing, which are no rules."""
@@ -58,7 +65,7 @@ class Statement:
     """A sentence of a turn that states something about its speaker.
 
     Attributes:
-        area: one of ``AREAS``.
+        area: its key in ``theanine.profile.AREAS``.
         text: the speaker's own words.
         turn: where they stand, from the character ``start`` on.
         core: the clause that tells it, without what the words go on about.
@@ -170,7 +177,7 @@ class Clause(NamedTuple):
 class Frames:
     """The wording of statements in one language, compiled; see ``frames.toml``."""
 
-    def __init__(self, language: str, section: Mapping[str, Any]) -> None:
+    def __init__(self, language: Language, section: Mapping[str, Any]) -> None:
         self.language = language
         words = {
             "adverb": section["adverb"],
@@ -201,19 +208,22 @@ class Frames:
         if self._is_rule(plain):
             whole = 0, len(plain)
             return [Clause(*whole, *whole, "rules", self.single(plain))]
-        if self._hypothetical.search(plain):
-            return []
+        is_short = len(plain) <= SHORT
         found: list[Clause] = []
-        starts = [0, *(match.end() for match in _CLAUSE.finditer(plain))]
-        for start, end in zip(starts, [*starts[1:], len(plain)], strict=True):
+        starts = [0, *(match.end() for match in _CLAUSE.finditer(plain)), len(plain)]
+        for number, (start, end) in enumerate(pairwise(starts)):
             text = plain[start:end]
+            near = slice(starts[max(number - 1, 0)], starts[min(number + 2, len(starts) - 1)])
+            if self._hypothetical.search(plain if is_short else plain[near]):
+                continue
             area = self.area(text)
             if found and (found[-1].area == area or not area):
-                if area or not self._uncertain.search(text):  # it goes on about the same
+                follows = found[-1].last == start and (is_short or end - found[-1].first <= SHORT)
+                if follows and (area or not self._uncertain.search(text)):  # on the same matter
                     single = found[-1].single or (self.single(text) if area else "")
                     found[-1] = found[-1]._replace(last=end, single=single)
             elif area:
-                leads = not found and start <= LEAD and not self._uncertain.search(plain[:start])
+                leads = is_short and not found and start <= LEAD and not self._uncertain.search(plain[:start])
                 first = 0 if leads else start
                 found.append(Clause(first, end, start, end, area, self.single(text)))
         return found
@@ -221,9 +231,11 @@ class Frames:
     def _is_rule(self, plain: str) -> bool:
         if _ONE_OFF.search(plain):
             return False
-        return bool(self._rules.search(plain)) or (
-            self.language == "en" and is_standing_instruction(plain)
-        )
+        if self._rules.search(plain):
+            return True
+        if self.language != "en" or not is_standing_instruction(plain):
+            return False
+        return not _WISH.search(plain) or _OF_ASSISTANT.search(plain) is not None
 
     def area(self, clause: str) -> str:
         """Return the area of a clause in lower case; empty for no statement of what holds."""
@@ -257,15 +269,10 @@ def _sections() -> dict[str, Any]:
 
 
 @cache
-def _frames(language: str) -> Frames | None:
+def _frames(language: Language) -> Frames | None:
     """Return the frames of a language; None for one without any."""
     section = _sections().get(language)
     return None if section is None else Frames(language, section)
-
-
-def frames_of(text: str) -> Frames | None:
-    """Return the frames of the language that a text seems to be in, or None."""
-    return _frames(guess_language(text))
 
 
 def _alternatives(lines: str) -> str:
@@ -294,7 +301,7 @@ def _illnesses(temporary: str) -> frozenset[str]:
 
 def _things() -> frozenset[str]:
     found = things_of("car", "bike", "pet", "instrument", "computer", "breed")
-    return found - {"mini", "seat", "tablet", "band", "choir", "orchestra"} | {
+    return found - {"mini", "seat", "tablet", "viola", "band", "choir", "orchestra"} | {
         "car",
         "boat",
         "garden",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from hashlib import blake2b
 from typing import Any
@@ -55,7 +55,7 @@ class LogIndex:
         candidates: what is searched.
         embedder: made the vectors of the candidates, and makes those of queries.
         includes: whether a memory is within the bounds, if there are any.
-        derived: what a caller has read of a turn, by turn; dropped with the turns that were read.
+        derived: what others made of turns that were read; dropped with these.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class LogIndex:
         self._turns: dict[int, Turn] = {}
         self._memories: dict[int, Memory] = {}
         self._links_of_pairs: dict[Pair, Link] = {}
-        self.derived: dict[int, object] = {}
+        self.derived: dict[Hashable, object] = {}
         self.includes: Callable[[int], bool] = lambda memory: True
 
     def __len__(self) -> int:
