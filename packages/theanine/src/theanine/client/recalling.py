@@ -22,7 +22,7 @@ from theanine.llm.chat import Chat
 from theanine.methods.base import Context, Method, Reply, ReplyOptions, stored_id
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.methods.shared.pinned import reserve_pinned
-from theanine.profile import Profile, find_profile
+from theanine.profile import BUDGET, Profile, find_profile
 from theanine.recall.context import RecallOptions
 from theanine.retrieval.bounds import bound_index
 from theanine.retrieval.rerank import RerankConfig
@@ -31,7 +31,8 @@ from theanine.retrieval.scope_index import ScopeIndex
 from theanine.retrieval.trace import RecordedTrace
 from theanine.store.base import Store
 from theanine.telemetry import RECORDS, STORE, memory_operation
-from theanine.types import SPOKEN, Recollection, Scope, Turn, Utterance
+from theanine.tokenizer import count_tokens
+from theanine.types import SPOKEN, Part, Recollection, Scope, Turn, Utterance
 
 _log = logging.getLogger(__name__)
 
@@ -145,6 +146,7 @@ class Recalling:
     ) -> Recollection:
         """Merge the recollection of a scope with those of others."""
         recollections = {scope: own}
+        options = replace(options, profile=False)  # of the user, not of others
         for other in shared:
             context = await self.context(other, options, recalling=True)
             recollections[other] = await self._recall(without_numbers(dialogue), context)
@@ -196,6 +198,7 @@ class Recalling:
         )
         started = anyio.current_time()
         pinned, context = await reserve_pinned(context, self._default_budget)
+        profile, context = await self._profile_part(context)
         spoken = [turn for turn in dialogue if turn.role in SPOKEN]
         recollection = await method.recall(spoken, context)
         parts = [part for part in recollection.parts if not context.shows(part.source_turns)]
@@ -207,7 +210,7 @@ class Recalling:
             parts = [parts[at] for at in sorted(order[: options.limit - len(pinned)])]
         speakers = (turn.speaker for turn in reversed(dialogue) if turn.role == "user")
         user = next(speakers, context.scope.user)
-        recollection = replace(recollection, parts=(*pinned, *parts), user=user)
+        recollection = replace(recollection, parts=(*profile, *pinned, *parts), user=user)
         if _log.isEnabledFor(logging.INFO):
             _log.info(
                 "%s: recalled parts=%d turns=%d memories=%d ms=%.1f",
@@ -218,6 +221,22 @@ class Recalling:
                 1000 * (anyio.current_time() - started),
             )
         return recollection
+
+    async def _profile_part(self, context: Context) -> tuple[list[Part], Context]:
+        """Return what is known of the user, if wanted, and a context with the rest of the budget."""
+        if not context.options.profile:
+            return [], context
+        budget = context.token_budget(self._default_budget)
+        found = await find_profile(context)
+        text = found.within(BUDGET if budget is None else min(BUDGET, budget // 2))
+        if not text:
+            return [], context
+        log = await context.index.log(context.embedder, wait=False)
+        turns = await log.turns(found.shown(text))
+        if budget is not None:
+            left = max(budget - count_tokens(f"\n{text}"), 0)
+            context = replace(context, options=replace(context.options, budget=left))
+        return [Part(text=text, memories=(), source_turns=tuple(turns), pinned=True)], context
 
     async def profile(self, scope: Scope, options: RecallOptions = DEFAULT_OPTIONS) -> Profile:
         """Return what is known of the user of a scope."""

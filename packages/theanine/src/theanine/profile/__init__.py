@@ -5,10 +5,19 @@ forgotten counts at once.
 """
 
 from theanine.profile.build import find_profile
-from theanine.profile.profile import AREAS, Entity, Profile, ProfileChange, ProfileLine, Said
+from theanine.profile.profile import (
+    AREAS,
+    BUDGET,
+    Entity,
+    Profile,
+    ProfileChange,
+    ProfileLine,
+    Said,
+)
 
 __all__ = [
     "AREAS",
+    "BUDGET",
     "Entity",
     "Profile",
     "ProfileChange",

@@ -210,9 +210,7 @@ def _join_repetitions(states: Sequence[_State]) -> list[_State]:
     return kept
 
 
-def _find_endings(
-    area: str, found: _Found, endings: Sequence[Ending], log: LogIndex
-) -> None:
+def _find_endings(area: str, found: _Found, endings: Sequence[Ending], log: LogIndex) -> None:
     """Find which states a later sentence says to hold no more."""
     by_term: defaultdict[str, list[Ending]] = defaultdict(list)
     for ending in endings:

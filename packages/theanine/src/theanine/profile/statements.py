@@ -223,7 +223,12 @@ class Frames:
                     single = found[-1].single or (self.single(text) if area else "")
                     found[-1] = found[-1]._replace(last=end, single=single)
             elif area:
-                leads = is_short and not found and start <= LEAD and not self._uncertain.search(plain[:start])
+                leads = (
+                    is_short
+                    and not found
+                    and start <= LEAD
+                    and not self._uncertain.search(plain[:start])
+                )
                 first = 0 if leads else start
                 found.append(Clause(first, end, start, end, area, self.single(text)))
         return found

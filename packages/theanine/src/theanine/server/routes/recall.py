@@ -34,6 +34,9 @@ class RecallBounds(BaseModel, extra="forbid"):
     until: Moment | None = None
     as_of: Moment | None = Field(default=None, description="Use only what was known at this time.")
     where: dict[str, Any] | None = Field(default=None, description="Metadata that must match.")
+    profile: bool = Field(
+        default=False, description="Put what is known of the user first, in at most 300 tokens."
+    )
 
     def arguments(self) -> RecallArguments:
         """Return the arguments of the library's recall that were given."""
