@@ -198,7 +198,7 @@ class Recalling:
         )
         started = anyio.current_time()
         pinned, context = await reserve_pinned(context, self._default_budget)
-        profile, context = await self._profile_part(context)
+        profile, context = await self._profile_part(context, _user_name(dialogue, context))
         spoken = [turn for turn in dialogue if turn.role in SPOKEN]
         recollection = await method.recall(spoken, context)
         parts = [part for part in recollection.parts if not context.shows(part.source_turns)]
@@ -208,8 +208,7 @@ class Recalling:
             # Among equal scores, the latest: parts without a score are in order of time.
             order = sorted(range(len(parts)), key=lambda at: (parts[at].score, at), reverse=True)
             parts = [parts[at] for at in sorted(order[: options.limit - len(pinned)])]
-        speakers = (turn.speaker for turn in reversed(dialogue) if turn.role == "user")
-        user = next(speakers, context.scope.user)
+        user = _user_name(dialogue, context)
         recollection = replace(recollection, parts=(*profile, *pinned, *parts), user=user)
         if _log.isEnabledFor(logging.INFO):
             _log.info(
@@ -222,12 +221,12 @@ class Recalling:
             )
         return recollection
 
-    async def _profile_part(self, context: Context) -> tuple[list[Part], Context]:
-        """Return what is known of the user, if wanted, and a context with the rest of the budget."""
+    async def _profile_part(self, context: Context, name: str) -> tuple[list[Part], Context]:
+        """Return what is known of the user, if wanted, and a context with what budget is left."""
         if not context.options.profile:
             return [], context
         budget = context.token_budget(self._default_budget)
-        found = await find_profile(context)
+        found = await find_profile(context, name)
         text = found.within(BUDGET if budget is None else min(BUDGET, budget // 2))
         if not text:
             return [], context
@@ -238,9 +237,9 @@ class Recalling:
             context = replace(context, options=replace(context.options, budget=left))
         return [Part(text=text, memories=(), source_turns=tuple(turns), pinned=True)], context
 
-    async def profile(self, scope: Scope, options: RecallOptions = DEFAULT_OPTIONS) -> Profile:
-        """Return what is known of the user of a scope."""
-        return await find_profile(await self.context(scope, options, recalling=True))
+    async def profile(self, scope: Scope, name: str, options: RecallOptions) -> Profile:
+        """Return what is known of the user of a scope, who is called ``name``."""
+        return await find_profile(await self.context(scope, options, recalling=True), name)
 
     async def reply(
         self,
@@ -321,3 +320,9 @@ class Recalling:
             options=options,
             reranking=self.reranking,
         )
+
+
+def _user_name(dialogue: Sequence[Utterance], context: Context) -> str:
+    """Return the name of the user who speaks in a dialogue, else of the scope's."""
+    speakers = (turn.speaker for turn in reversed(dialogue) if turn.role == "user")
+    return next(speakers, context.scope.user)

@@ -150,7 +150,7 @@ class RecordOperations:
         was known then. Raises SettingsError for a time that can't be read.
         """
         options = await self._engine.recall_options(self.scope, {"as_of": as_of})
-        return await self._engine.profile(self.scope, options)
+        return await self._engine.profile(self.scope, self.name, options)
 
     # one memory
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -37,6 +37,7 @@ SAID_AGAIN = 0.75
 """Share of the stems of the shorter of two statements of an area that the other one repeats."""
 SAME_MATTER = 0.5
 """Probability from which two statements of an area are states of one matter."""
+_UNREAD = object()
 _YEARLY = ("age",)
 """What changes every year."""
 _QUESTION = "What holds of me now?"
@@ -73,11 +74,15 @@ class _Found:
     )
 
 
-async def find_profile(context: RecallContext) -> Profile:
-    """Return what is known of the user of a scope, within the bounds of the context's options."""
+async def find_profile(context: RecallContext, name: str = "") -> Profile:
+    """Return what is known of the user of a scope, within the bounds of the context's options.
+
+    Where several people speak, such as in an imported chat, only the turns of the one who is called
+    ``name`` or as the scope's user count.
+    """
     user = context.index.scope.user
     log = await context.index.log(context.embedder, wait=False)
-    turns = await _own_turns(context, log)
+    turns = _of_user(await _user_turns(context, log), {user, name})
     known = await to_thread.run_sync(_read, turns, log)
     reads = [read for read, _ in known]
     if not reads:
@@ -103,8 +108,8 @@ async def find_profile(context: RecallContext) -> Profile:
     )
 
 
-async def _own_turns(context: RecallContext, log: LogIndex) -> list[Turn]:
-    """Return the user's newest turns in order of time, without those of the dialogue."""
+async def _user_turns(context: RecallContext, log: LogIndex) -> list[Turn]:
+    """Return the newest turns of users in order of time, without those of the dialogue."""
     candidates = log.candidates
     mask = candidates.by_user & ~candidates.notices
     within = context.index.candidate_mask(candidates)
@@ -115,14 +120,33 @@ async def _own_turns(context: RecallContext, log: LogIndex) -> list[Turn]:
     return sorted(turns, key=lambda turn: (turn.at, turn.id))
 
 
+def _of_user(turns: Sequence[Turn], names: set[str]) -> list[Turn]:
+    """Return the turns of the one who has one of these names, or who never talks with others."""
+    wanted = {name.casefold() for name in names if name}
+    speakers: defaultdict[int, set[str]] = defaultdict(set)
+    for turn in turns:
+        speakers[turn.session].add(turn.speaker)
+    among_others = set[str]().union(*(each for each in speakers.values() if len(each) > 1))
+    return [
+        turn
+        for turn in turns
+        if turn.speaker not in among_others
+        or not wanted.isdisjoint({turn.speaker.casefold(), turn.speaker.casefold().split()[0]})
+    ]
+
+
 def _read(turns: Sequence[Turn], log: LogIndex) -> list[tuple[ReadTurn, ReadNames]]:
     """Return what turns tell, each read once for as long as the log's index is held."""
+    derived = log.derived  # which another task may empty meanwhile
+    found: list[tuple[ReadTurn, ReadNames]] = []
     for turn in turns:
-        if turn.id not in log.derived:
+        known = derived.get(turn.id, _UNREAD)
+        if known is _UNREAD:
             read = read_turn(turn)
-            log.derived[turn.id] = read and (read, read_names(read))
-    found = cast("list[tuple[ReadTurn, ReadNames] | None]", [log.derived[t.id] for t in turns])
-    return [each for each in found if each]
+            known = derived[turn.id] = read and (read, read_names(read))
+        if known:
+            found.append(cast("tuple[ReadTurn, ReadNames]", known))
+    return found
 
 
 # What holds
@@ -139,34 +163,34 @@ async def _correct(
     memories = {memory.id: memory for memory in await log.memories(numbers)}
     by_id = {turn.id: turn for turn in turns}
     for old, new in sorted(corrections.items()):
-        if old not in memories:
-            continue
-        corrected = _stating(memories[old], found)
+        corrected = _stating(memories[old], found) if old in memories else []
         for state in corrected:
             state.ended = True
-        turn = next(
-            (by_id[turn] for turn in (memories[new].source_turns if new in memories else ())
-             if turn in by_id),
-            None,
-        )  # fmt: skip
-        if turn is None or not corrected:
-            continue
-        area = corrected[0].statement.area
-        for states in found.states.values():  # its own reading gives way to the whole of it
-            states[:] = [state for state in states if state.turn.id != turn.id]
+        sources = memories[new].source_turns if new in memories else ()
+        for turn in (by_id[source] for source in sources if source in by_id):
+            _replace_by_correction(corrected, turn, found)
+
+
+def _replace_by_correction(corrected: Sequence[_State], turn: Turn, found: _Found) -> None:
+    """Put what a correction states, or else all of it, in the place of what was corrected."""
+    own = [state for states in found.states.values() for state in states if state.turn is turn]
+    if not own and corrected:
+        first = corrected[0].statement
         text = " ".join(turn.text.split())
-        statement = Statement(
-            area=area,
-            text=text,
-            turn=turn,
-            start=0,
-            core=text,
-            single=corrected[0].statement.single,
-            terms=frozenset(tokenize(text)),
-        )
-        state = _State(statement, [statement], before=corrected, is_correction=True)
-        found.states[area].append(state)
-        found.changes.append((corrected[0], statement))
+        terms = frozenset(tokenize(text))
+        statement = replace(first, text=text, core=text, turn=turn, start=0, terms=terms)
+        own = [_State(statement, [statement])]
+        found.states[first.area].append(own[0])
+    for state in own:
+        for old in corrected:
+            if old.statement.area != state.statement.area:
+                continue
+            if old.statement.terms == state.statement.terms:  # this much was right
+                state.said.insert(0, old.statement)
+                continue
+            state.is_correction = True
+            state.before += [old, *old.before]
+            found.changes.append((old, state.statement))
 
 
 def _stating(memory: Memory, found: _Found) -> list[_State]:
@@ -199,7 +223,7 @@ def _join_repetitions(states: Sequence[_State]) -> list[_State]:
                 and other.ended == state.ended
                 and other.is_correction == state.is_correction
                 and not replaces(state.statement.core, other.statement.core)
-                and not state.statement.single
+                and (own == terms or not state.statement.single)
             ):
                 other.said.append(state.statement)
                 if len(own) >= len(terms) or state.statement.area == "rules":
@@ -237,9 +261,10 @@ def _ends(ending: Ending, statement: Statement, log: LogIndex) -> bool:
 
 def _replaces(newer: str, older: str, log: LogIndex) -> bool:
     """Whether one text replaces another, judged once for as long as the log's index is held."""
-    if (newer, older) not in log.derived:
-        log.derived[newer, older] = replaces(newer, older)
-    return bool(log.derived[newer, older])
+    known = log.derived.get((newer, older))
+    if known is None:
+        known = log.derived[newer, older] = replaces(newer, older)
+    return bool(known)
 
 
 def _find_successors(area: str, found: _Found, log: LogIndex) -> None:
@@ -249,7 +274,7 @@ def _find_successors(area: str, found: _Found, log: LogIndex) -> None:
         one = older.statement
         for newer in states[number + 1 :]:
             other = newer.statement
-            if not _is_later(newer.turn, older.turn):
+            if not _is_later(newer.turn, older.turn) or one.terms == other.terms:
                 continue
             if (one.single and one.single == other.single) or (
                 not one.terms.isdisjoint(other.terms) and _replaces(other.core, one.core, log)

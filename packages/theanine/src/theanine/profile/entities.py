@@ -37,8 +37,8 @@ _NO_NAMES = things_of("language") | {"christmas", "easter", "god", "ok", "mr", "
 _ANIMALS = things_of("pet", "breed") | {"pet", "kater", "hund", "katze", "perro", "gato", "chien"}
 _AFTER_PERSON = re.compile(
     r"(?:['’]s (?:\w+ )?(?:husband|wife|son|daughter|mother|father|sister|brother|birthday|idea)\b|"
-    r"(?:['’]s|,)? ?(?:whom?\b|says?|said|told|tells|asked|asks|thinks|wants|came|comes|called|calls|"
-    r"rang|writes|wrote|met|gave|helped|loves|likes|hates|lives|lived|works|plays|cried|laughed|"
+    r"(?:['’]s|,)? ?(?:whom?\b|says?|said|told|tells|asked|asks|thinks|wants|came|comes|called|"
+    r"calls|rang|writes|wrote|met|gave|helped|loves|likes|hates|lives|lived|works|plays|cried|laughed|"
     r"found|has (?:been|got|rung|sent|bought)|carried|made|is (?:getting|coming|a|my))\b)"
 )
 _BEFORE_PERSON = re.compile(
@@ -47,15 +47,6 @@ _BEFORE_PERSON = re.compile(
 )
 _BEFORE_PLACE = re.compile(r"\b(?:in|near|through|around|outside|from|to|at|via) $")
 _BEFORE_THING = re.compile(r"\b(?:the|a|an|my|our|this|that|his|her|their) (?:[a-z-]+ )?$")
-Kind = Literal["person", "animal", "place", "thing", "unknown"]
-_QUESTION = re.compile(r"[?？؟]\W*$")
-_WORD = re.compile(r"[^\W\d_]+")
-_NO_NAMES = things_of("language") | {"christmas", "easter", "god", "ok", "mr", "mrs", "ms", "dr"}
-_ANIMALS = things_of("pet", "breed") | {"pet", "kater", "hund", "katze", "perro", "gato", "chien"}
-_PERSONAL = re.compile(
-    r"(?:'s|’s)? (?:says?|said|told|tells|asked|asks|thinks|wants|came|comes|called|calls|rang|"
-    r"writes|wrote|met|gave|helped|loves|likes|hates|lives|lived|works|plays|cried|laughed)\b"
-)
 
 
 class _Introduced(NamedTuple):
@@ -74,7 +65,7 @@ class ReadNames:
     Attributes:
         introduced: those that its sentences introduce.
         aliases: pairs of a name and another one of the same.
-        within: names within its sentences, with the sentence and the kind that the words around tell.
+        within: names within its sentences, each with its sentence and the kind that is told of it.
         words: all its capitalized words, one and two together.
         small: its words in small letters.
     """
@@ -143,28 +134,33 @@ def find_entities(reads: Sequence[ReadNames]) -> tuple[Entity, ...]:
     no_names.update(*(read.small for read in reads))
     names: defaultdict[str, _Name] = defaultdict(_Name)
     for read in reads:
-        for name, relation, kind, sentence in read.introduced:
-            if _is_name(name, no_names, read.language):
-                entry = names[name]
-                if relation or not entry.introduced:
-                    entry.introduced = read.turn, sentence
-                entry.relation = relation or entry.relation
-                if kind != "place" or not entry.relation:
-                    entry.kind = kind
-        for name, sentence, kind in read.within:
-            if _is_name(name, no_names, read.language):
-                entry = names[name]
-                entry.kinds[kind] += 1
-                entry.first = entry.first or (read.turn, sentence)
-        for name, other in read.aliases:
-            if _is_name(other, no_names, read.language):
-                names[name].aliases[other] = None
+        _collect(read, names, no_names)
     for read in reads:
         for name in read.words & names.keys():
             names[name].turns.append(read.turn)
     _join_full_names(names)
     found = [entity for name, entry in names.items() if (entity := _entity(name, entry))]
     return tuple(sorted(found, key=lambda entity: (-entity.mentions, entity.name)))
+
+
+def _collect(read: ReadNames, names: defaultdict[str, _Name], no_names: set[str]) -> None:
+    """Add the names of a turn, with what it tells of them."""
+    for name, relation, kind, sentence in read.introduced:
+        if _is_name(name, no_names, read.language):
+            entry = names[name]
+            if relation or not entry.introduced:
+                entry.introduced = read.turn, sentence
+            entry.relation = relation or entry.relation
+            if kind != "place" or not entry.relation:
+                entry.kind = kind
+    for name, sentence, kind in read.within:
+        if _is_name(name, no_names, read.language):
+            entry = names[name]
+            entry.kinds[kind] += 1
+            entry.first = entry.first or (read.turn, sentence)
+    for name, other in read.aliases:
+        if _is_name(other, no_names, read.language):
+            names[name].aliases[other] = None
 
 
 @lru_cache
@@ -174,11 +170,13 @@ def _patterns(frames: Frames) -> tuple[re.Pattern[str], ...]:
     return tuple(
         re.compile(pattern)
         for pattern in (
-            rf"\b(?i:{own}|have an?|'ve an?)\b (?:[a-zà-ÿ-]+ ){{0,2}}(?P<relation>(?i:{relation})),? (?P<name>{_NAME})",
+            rf"\b(?i:{own}|have an?|'ve an?)\b (?:[a-zà-ÿ-]+ ){{0,2}}"
+            rf"(?P<relation>(?i:{relation})),? (?P<name>{_NAME})",
             rf"(?P<name>{_NAME}),? (?:(?:who|she|he|it)? ?(?:is|was|'s|’s) )?(?:{own}) "
             rf"(?:[a-zà-ÿ-]+ ){{0,1}}(?P<relation>{relation})\b",
-            rf"\b(?i:{own}|an?|eine?n?|une?|una?) (?:[a-zà-ÿ-]+ ){{0,3}}(?P<relation>(?i:{relation}))"
-            rf"(?:[^.!?]{{0,60}}?)?,? ?\b{frames.called} (?P<name>{_NAME})",
+            rf"\b(?i:{own}|an?|eine?n?|une?|una?) (?:[a-zà-ÿ-]+ ){{0,3}}"
+            rf"(?P<relation>(?i:{relation}))(?:[^.!?]{{0,60}}?)?,? ?\b{frames.called} "
+            rf"(?P<name>{_NAME})",
             rf"\b(?i:{frames.place}) (?P<name>{_NAME})(?!['’]s)\b",
             rf"(?P<name>{_NAME})(?i:{frames.other_name}),? ?(?P<other>{_NAME})",
         )
@@ -198,8 +196,8 @@ def _kind_around(sentence: str, match: re.Match[str]) -> Kind:
 
 def _most_likely(kinds: Counter[Kind]) -> Kind:
     """Return the kind that was told most often."""
-    told = [(count, kind) for kind, count in kinds.items() if kind != "unknown"]
-    return max(told)[1] if told else "unknown"
+    told = [kind for kind in kinds if kind != "unknown"]
+    return max(told, key=lambda kind: kinds[kind], default="unknown")
 
 
 def _plain(name: str) -> str:

@@ -29,8 +29,8 @@ PASTED = 2_000
 LONGEST = 700
 """Characters of the longest sentence that is a statement."""
 _MORE_THINGS = frozenset(
-    "car boat garden allotment hive hen chicken camper caravan cottage flat house teapot paperweight "
-    "stamp record vinyl cello tractor loom kiln telescope camera".split()
+    "car boat garden allotment hive hen chicken camper caravan cottage flat house teapot "
+    "paperweight stamp record vinyl cello tractor loom kiln telescope camera".split()
 )
 SHORT = 160
 """Characters of a longer sentence that are shown, from the clause on that states something."""
@@ -50,12 +50,13 @@ _CLAUSE = re.compile(
 _WISH = re.compile(r"\b(?:rather|prefer)\b")
 _OF_ASSISTANT = re.compile(r"\b(?:you|your|answers?|repl(?:y|ies)|responses?|explanations?)\b")
 _TAIL = re.compile(r"[\s,;:–—]+(?:(?:and|but|so|because|und|aber|weil|y|pero|et|mais)\W*)?$")
-_LEAD = re.compile(r"(?:\W*[^\W\d_]+[’']?\W*){0,4}")
-"""What may stand in a clause before the words that tell what it states."""
+_LEADING = 4
+"""Words that a clause may have before those that tell what it states, at most."""
 _RULE_LEAD = r"^\W*(?:(?:hey|hi|hello|ok(?:ay)?|so|and|also|bitte|theo|assistant)[,!]? )*"
 _ONE_OFF = re.compile(
-    r"\b(?:this(?! (?:repo|project|codebase))|that|these|those|here|(?<!from )now|today|tonight|tomorrow|above|below|attached|again|mind|"
-    r"worry|laugh|ask me|tell (?:anyone|anybody|him|her|them)|forget)\b|:\s*\S"
+    r"\b(?:this(?! (?:repo|project|codebase))|that|these|those|here|(?<!from )now|today|"
+    r"tonight|tomorrow|above|below|attached|again|mind|worry|laugh|ask me|"
+    r"tell (?:anyone|anybody|him|her|them)|forget)\b|:\s*\S"
 )
 """Wording of requests about one thing, which are no rules."""
 
@@ -164,7 +165,7 @@ def own_words(text: str) -> str:
 
 
 class Clause(NamedTuple):
-    """A clause that states something: from ``start`` to ``end``, shown from ``first`` to ``last``."""
+    """A clause that states something, from ``start`` to ``end``; shown is ``first`` to ``last``."""
 
     first: int
     last: int
@@ -178,7 +179,7 @@ class Frames:
     """The wording of statements in one language, compiled; see ``frames.toml``."""
 
     def __init__(self, language: Language, section: Mapping[str, Any]) -> None:
-        self.language = language
+        self.language: Language = language
         words = {
             "adverb": section["adverb"],
             "relation": _alternatives(section["relation"]),
@@ -248,7 +249,7 @@ class Frames:
             return ""
         for area, frame in self._areas.items():
             match = frame.search(clause)
-            if match and _LEAD.fullmatch(clause[: match.start()]):
+            if match and len(clause[: match.start()].split()) <= _LEADING:
                 return "" if area != "plans" and tells_plan(clause) else area
         return ""
 

@@ -255,7 +255,7 @@ async def profile(
     memory: Readable,
     as_of: Annotated[str | None, Query(description="Use only what was known at this time.")] = None,
 ) -> Profile:
-    """Return what is known of the user, in the user's own words, with sources; no model is asked."""
+    """Return what is known of the user, in their own words, with sources; no model is asked."""
     return await memory.profile(as_of=as_of)
 
 
