@@ -226,6 +226,7 @@ def timeline(
             print(f"\nIn no timeline: {others}; `theanine memories` lists all")
 
 
+@expand_options
 def profile(
     user: UserOption,
     options: StoreOptions,

@@ -34,7 +34,6 @@ Kind = Literal["person", "animal", "place", "thing", "unknown"]
 _QUESTION = re.compile(r"[?？؟]\W*$")
 _WORD = re.compile(r"[^\W\d_]+")
 _NO_NAMES = things_of("language") | {"christmas", "easter", "god", "ok", "mr", "mrs", "ms", "dr"}
-_ANIMALS = things_of("pet", "breed") | {"pet", "kater", "hund", "katze", "perro", "gato", "chien"}
 _AFTER_PERSON = re.compile(
     r"(?:['’]s (?:\w+ )?(?:husband|wife|son|daughter|mother|father|sister|brother|birthday|idea)\b|"
     r"(?:['’]s|,)? ?(?:whom?\b|says?|said|told|tells|asked|asks|thinks|wants|came|comes|called|"
@@ -91,7 +90,7 @@ def read_names(read: ReadTurn) -> ReadNames:
             continue
         for match in chain.from_iterable(pattern.finditer(sentence) for pattern in related):
             relation = match["relation"].casefold()
-            kind: Kind = "animal" if relation in _ANIMALS else "person"
+            kind: Kind = "animal" if re.fullmatch(read.frames.animal, relation) else "person"
             introduced.append(_Introduced(_plain(match["name"]), relation, kind, (start, end)))
         for match in place.finditer(sentence):
             introduced.append(_Introduced(_plain(match["name"]), "", "place", (start, end)))
@@ -166,7 +165,7 @@ def _collect(read: ReadNames, names: defaultdict[str, _Name], no_names: set[str]
 @lru_cache
 def _patterns(frames: Frames) -> tuple[re.Pattern[str], ...]:
     """Return what introduces a name: after a relation, before one, as called, of a place, alias."""
-    own, relation = frames.possessive, frames.relation
+    own, relation = frames.possessive, f"{frames.relation}|{frames.animal}"
     return tuple(
         re.compile(pattern)
         for pattern in (

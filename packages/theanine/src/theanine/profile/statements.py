@@ -119,7 +119,7 @@ def read_turn(turn: Turn) -> ReadTurn | None:
     if turn.role != "user" or not 0 < len(turn.text) <= PASTED:
         return None
     frames = _frames(guess_language(turn.text))
-    if frames is None or frames.not_meant.search(normal(turn.text)):
+    if frames is None or _not_meant().search(normal(turn.text)):
         return None
     masked = own_words(turn.text)
     statements: list[Statement] = []
@@ -189,10 +189,9 @@ class Frames:
             "weekday": section.get("weekday", ""),
             "order": _alternatives(section["rules"].get("order", "")),
         }
-        self.relation = words["relation"]
+        self.relation, self.animal = words["relation"], section["animal"]
         self.possessive, self.called = section["possessive"], section["called"]
         self.other_name, self.place = section["other_name"], section["place"]
-        self.not_meant = re.compile(_alternatives(section["not_meant"]))
         self._hypothetical = re.compile(rf"(?<!\w)(?:{section['hypothetical']})(?!\w)")
         self._uncertain = re.compile(rf"(?<!\w)(?:{_alternatives(section['uncertain'])})(?!\w)")
         negation = section.get("negation")
@@ -272,6 +271,13 @@ class Frames:
 @cache
 def _sections() -> dict[str, Any]:
     return tomllib.loads((files("theanine.profile") / "frames.toml").read_text("utf-8"))
+
+
+@cache
+def _not_meant() -> re.Pattern[str]:
+    """Return what shows in any language that a text is a joke, a game or an example."""
+    cues = (_alternatives(section["not_meant"]) for section in _sections().values())
+    return re.compile("|".join(cues))
 
 
 @cache
