@@ -87,9 +87,7 @@ def test_what_holds_comes_with_what_it_was(
         ("I work at the shipyard.", "I no longer work at the shipyard."),
     ],
 )
-def test_what_has_ended_is_a_change(
-    ana: theanine.UserMemory, statement: str, ending: str
-) -> None:
+def test_what_has_ended_is_a_change(ana: theanine.UserMemory, statement: str, ending: str) -> None:
     add(ana, statement, ending)
     profile = ana.profile()
     assert not profile.lines

@@ -35,17 +35,29 @@ STALE = timedelta(days=548)
 """Time after which something that was never said again may be outdated."""
 SAID_AGAIN = 0.75
 """Share of the stems of the shorter of two statements of an area that the other one repeats."""
-SAME_MATTER = 0.5
-"""Probability from which two statements of an area are states of one matter."""
+ANOTHER_STATE = 0.15
+"""Probability, by the model of recall, from which a later passage makes a statement doubtful."""
 _UNREAD = object()
 _YEARLY = ("age",)
 """What changes every year."""
-_QUESTION = "What holds of me now?"
-"""The question for whether two statements of an area are states of one matter."""
-COMPARED = 200
-"""Newest statements that are compared for that."""
+_QUESTIONS = {
+    "rules": "How should you answer me?",
+    "about": "Who am I and how old am I?",
+    "home": "Where do I live?",
+    "work": "What do I do for a living?",
+    "people": "Who are my family and friends?",
+    "health": "What medicine do I take and what can't I eat?",
+    "likes": "What are my hobbies and habits?",
+    "plans": "What are my plans?",
+    "possessions": "What pets and vehicles do I have?",
+}
+"""What the statements of each area answer, for whether a later passage tells another state."""
+COMPARED = 60
+"""Newest statements for which later states are looked for."""
+ALIKE = 59
+"""Later passages, those most like a statement, that are looked at."""
 _vectors: dict[str, Vectors] = {}
-"""Its vector, by embedder: nothing of a user."""
+"""Their vectors, by embedder: nothing of a user."""
 
 
 @dataclass(slots=True, eq=False)
@@ -291,22 +303,37 @@ def _replace(older: _State, newer: _State, found: _Found) -> None:
 
 
 async def _find_doubts(found: _Found, log: LogIndex) -> None:
-    """Find which states a later one of the same area probably replaces, in other words."""
-    states = [
+    """Find which states a later passage of the user's probably replaces, in whatever words."""
+    held = [
         state
-        for own in found.states.values()
+        for area, own in found.states.items()
         for state in own
-        if not state.ended and not state.is_correction
+        if not state.ended and not state.is_correction and area not in ("plans", "rules")
     ]
-    states = sorted(states, key=lambda state: _order(state.turn))[-COMPARED:]
-    if not states:
+    held = sorted(held, key=lambda state: _order(state.said[-1].turn))[-COMPARED:]
+    candidates = log.candidates
+    passages = np.flatnonzero(candidates.by_user)
+    if not held:
         return
-    at = np.array([_position(state.statement, log) for state in states], np.int64)
-    areas = np.array([[*AREAS].index(state.statement.area) for state in states])
-    chances = same_matter(at, len(at), log.candidates, await _question_vector(log))
-    pairs = (chances >= SAME_MATTER) & (areas[:, None] == areas) & (at[:, None] < at)
-    for state, is_doubtful in zip(states, pairs.any(axis=1).tolist(), strict=True):
-        state.doubtful = is_doubtful
+    questions = await _question_vectors(log)
+    positions = [_position(state.said[-1], log) for state in held]
+    vectors = candidates.vectors(passages)
+    alike = candidates.vectors(np.array(positions, np.int64)) @ vectors.T
+    for state, position, row in zip(held, positions, alike, strict=True):
+        is_later = candidates.times[passages] > candidates.times[position]
+        row[~is_later] = -1
+        best = np.argsort(-row, kind="stable")[: min(ALIKE, int(is_later.sum()))]
+        at = (position, *np.sort(passages[best]).tolist())
+        state.doubtful = _is_doubtful(at, questions[[*AREAS].index(state.statement.area)], log)
+
+
+def _is_doubtful(at: tuple[int, ...], question: NDArray[np.float32], log: LogIndex) -> bool:
+    """Whether one of later passages is probably another state of the first; judged once."""
+    known = log.derived.get(at)
+    if known is None:
+        chances = same_matter(np.array(at, np.int64), 1, log.candidates, question)
+        known = log.derived[at] = bool(chances[0, 1:].max(initial=0) >= ANOTHER_STATE)
+    return bool(known)
 
 
 def _position(statement: Statement, log: LogIndex) -> int:
@@ -316,11 +343,12 @@ def _position(statement: Statement, log: LogIndex) -> int:
     return next((at for at in passages if statement.start < spans[at][1]), passages[-1])
 
 
-async def _question_vector(log: LogIndex) -> NDArray[np.float32]:
+async def _question_vectors(log: LogIndex) -> Vectors:
     embedder = log.embedder
     if embedder.name not in _vectors:
-        _vectors[embedder.name] = await embed_queries(embedder, [_QUESTION])
-    return _vectors[embedder.name][0]
+        texts = [_QUESTIONS[area] for area in AREAS]
+        _vectors[embedder.name] = await embed_queries(embedder, texts)
+    return _vectors[embedder.name]
 
 
 def _is_later(newer: Turn, older: Turn) -> bool:
@@ -334,7 +362,10 @@ def _lines(found: _Found, newest: Turn) -> Iterator[ProfileLine]:
     for area in AREAS:
         own = found.states.get(area, [])
         held = [state for state in own if not state.ended and not _is_over(state, newest)]
-        for state in sorted(held, key=lambda state: _order(state.said[-1].turn), reverse=True):
+        held.sort(
+            key=lambda state: (not state.doubtful, *_order(state.said[-1].turn)), reverse=True
+        )
+        for state in held:
             before = sorted(state.before, key=lambda each: _order(each.turn), reverse=True)
             yield ProfileLine(
                 **_where(state.statement),

@@ -30,7 +30,8 @@ SHOWN = 160
 """Characters of a line in the form for a prompt."""
 
 Certainty = Literal["repeated", "said", "may be outdated"]
-"""How sure it is that a line holds: said more than once, said once, or perhaps changed since."""
+"""How sure it is that a line holds: said in several sessions, said once, or probably changed since
+or told long ago."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +122,6 @@ class Profile:
         lines: what holds, by area, in each the newest first.
         changes: what changed in the last three months of the log, the newest first.
         entities: who and what comes up, the most mentioned first.
-        summary: what a model made of it, if one was asked.
     """
 
     user: str
@@ -146,15 +146,15 @@ class Profile:
         """The form for a prompt, within ``BUDGET`` tokens."""
         return self.within(BUDGET)
 
-    def within(self, budget: int, without: frozenset[int] = frozenset()) -> str:
+    def within(self, budget: int) -> str:
         """Return the form for a prompt: areas with their lines, in the user's words, with days.
 
-        Rules for the assistant come first; then areas take turns. It has at most ``budget`` tokens
-        (bundled tokenizer), and nothing of the turns ``without``. Empty if nothing is known.
+        Rules for the assistant come first; then areas take turns. What may be outdated is left
+        out. It has at most ``budget`` tokens (bundled tokenizer). Empty if nothing is known.
         """
         chosen: dict[str, list[str]] = {}
         left = budget
-        for area, item in self._items(without):
+        for area, item in self._items():
             cost = count_tokens(f"\n{item}")
             if area not in chosen:
                 cost += count_tokens(f"\n{AREAS[area]}:")
@@ -170,20 +170,17 @@ class Profile:
             dict.fromkeys(line.turn for line in self.lines if _item(line) in text.split("\n"))
         )
 
-    def _items(self, without: frozenset[int]) -> Iterator[tuple[str, str]]:
+    def _items(self) -> Iterator[tuple[str, str]]:
         """Yield the items by area in the order of their worth."""
-        areas = self.areas
-        for line in areas.pop("rules", ()):
-            if line.turn not in without:
-                yield "rules", _item(line)
+        sure = [line for line in self.lines if line.certainty != "may be outdated"]
         queues: list[Sequence[tuple[str, str]]] = [
-            [(area, _item(line)) for line in lines if line.turn not in without]
-            for area, lines in areas.items()
+            [(area, _item(line)) for line in sure if line.area == area] for area in AREAS
         ]
+        yield from queues.pop(0)  # the rules
         named = [
             f"{one_line(entity.name, 80)} ({entity.relation})"
             for entity in self.entities
-            if entity.relation and entity.introduced.turn not in without
+            if entity.relation
         ]
         if named:
             queues.insert(0, [("people", "; ".join(named[:12]))])
@@ -194,8 +191,6 @@ class Profile:
 def _item(line: ProfileLine) -> str:
     """Return a line's words with its day, and what it was before."""
     notes = [f"since {line.since.day} {line.since:%B %Y}"] if line.dated else []
-    if line.certainty == "may be outdated":
-        notes.append("may be outdated")
     notes += [f"before: {one_line(state.text, SHOWN)}" for state in line.before[:1]]
     note = f" ({'; '.join(notes)})" if notes else ""
     return f"“{one_line(line.text, SHOWN)}”{note}"
