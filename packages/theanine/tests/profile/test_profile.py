@@ -1,4 +1,4 @@
-"""What is known of a user: what holds, what it was, who comes up; corrected and forgotten at once."""
+"""What is known of a user: what holds, what it was, who comes up, as of now."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from theanine.recall.context import RecallContext
 from theanine.recall.state_model import same_matter
 from theanine.retrieval.lexical import tokenize
 from theanine.retrieval.log_index import LogIndex
+from theanine.retrieval.scoring import matrix_product
 from theanine.retrieval.temporal import find_date_ranges
 from theanine.text.attribution import without_attribution
 from theanine.types import LOCAL_MODEL, Memory, Turn
@@ -318,7 +319,9 @@ async def _find_doubts(found: _Found, log: LogIndex) -> None:
     questions = await _question_vectors(log)
     positions = [_position(state.said[-1], log) for state in held]
     vectors = candidates.vectors(passages)
-    alike = candidates.vectors(np.array(positions, np.int64)) @ vectors.T
+    alike = matrix_product(
+        candidates.vectors(np.array(positions, np.int64)), np.ascontiguousarray(vectors.T)
+    )
     for state, position, row in zip(held, positions, alike, strict=True):
         is_later = candidates.times[passages] > candidates.times[position]
         row[~is_later] = -1
