@@ -32,6 +32,7 @@ PUBLIC = [
     "ModelSettings",
     "OpenOptions",
     "Part",
+    "Profile",
     "RebuildEstimate",
     "RebuildReport",
     "Recollection",

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from theanine.llm.settings import ModelSettings
     from theanine.methods.base import Estimate, Reply
     from theanine.methods.theanine.config import TheanineConfig, TheaninePaperConfig
+    from theanine.profile import Profile
     from theanine.remembering import RebuildEstimate, RebuildReport, RememberReport
     from theanine.remote import aconnect, connect
     from theanine.store.copy import CopyReport
@@ -92,6 +93,7 @@ __all__ = [
     "ModelSettings",
     "OpenOptions",
     "Part",
+    "Profile",
     "RebuildEstimate",
     "RebuildReport",
     "Recollection",
@@ -138,6 +140,7 @@ _HOMES = {
     "llm.settings": "ModelSettings",
     "methods.base": "Estimate Reply",
     "methods.theanine.config": "TheanineConfig TheaninePaperConfig",
+    "profile": "Profile",
     "remote": "aconnect connect",
     "remembering": "RebuildEstimate RebuildReport RememberReport",
     "store.copy": "CopyReport",

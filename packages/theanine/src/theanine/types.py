@@ -443,7 +443,8 @@ class Part:
         relevance: probability that the part is evidence for the query, 0 to 1; None where the
             method does not estimate it.
         made_by: the name of the model that wrote the text, or ``local``.
-        pinned: whether it is returned because its memory is pinned, relevant or not.
+        pinned: whether it is returned whatever is asked: its memory is pinned or, without a memory,
+            it is what is known of the user.
         scope: the scope that it was recalled from, where there are several; else None.
     """
 

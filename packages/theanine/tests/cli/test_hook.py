@@ -152,6 +152,19 @@ def test_what_claude_code_is_told_is_recalled_in_the_next_session(agent: Agent) 
 
 
 @pytest.mark.slow
+def test_a_session_starts_with_the_rules_of_the_user(agent: Agent) -> None:
+    first = Claude(agent)
+    first.talk("use tabs", "Will do.")
+    first.talk("Always answer in French.", "Oui.")
+    agent.run(first.payload("SessionEnd", reason="exit"))
+    other = Claude(agent, 2, project="taxes").payload("SessionStart", source="startup")
+    context = agent.run(other)["hookSpecificOutput"]["additionalContext"]
+    assert "Rules for the assistant:\n  “Always answer in French.”" in context
+    assert "“use tabs”" in context
+    assert agent.run(other, "--no-profile") is None
+
+
+@pytest.mark.slow
 def test_a_session_starts_with_what_its_project_has(agent: Agent) -> None:
     first = Claude(agent)
     first.talk("We decided to sail from Split in May.", "Noted.")

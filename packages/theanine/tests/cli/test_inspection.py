@@ -167,3 +167,17 @@ def test_each_method_has_its_own_memories(run: Terminal) -> None:
             "recall", "x", "--user", "ana", "--method", "exchange", "--set", setting, fine=False
         )
         assert (ran.code, expected in ran.err) == (2, True)
+
+
+def test_the_profile_names_the_turns_of_its_lines(ana: Terminal) -> None:
+    shown = ana("profile", "--user", "ana").out
+    profile = ana("profile", "--user", "ana", "--json").json
+    for each in (*profile["lines"], *profile["changes"]):
+        assert f"[{each['turn']}]" in shown
+    assert re.search(r"^  Lucija \(sister\) 7 turns, last on 08 Feb 2025$", shown, re.MULTILINE)
+    then = ana("profile", "--user", "ana", "--as-of", "2024-04-01", "--json").json
+    assert [line["text"] for line in then["lines"] if line["area"] == "home"] == [
+        "I live in Rijeka, two streets above the harbour."
+    ]
+    early = ana("profile", "--user", "ana", "--as-of", "2020-01-01", fine=False)
+    assert early.code == 1 and early.out.startswith("Nothing is known yet")

@@ -24,6 +24,7 @@ EXAMPLES: dict[str, list[str]] = {
     "recall": ["What is Ana allergic to?", "--user", "ana"],
     "memories": ["--user", "ana"],
     "timeline": ["--user", "ana"],
+    "profile": ["--user", "ana"],
     "sessions": ["--user", "ana"],
     "cost": [],
     "remember": [],

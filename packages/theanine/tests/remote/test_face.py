@@ -232,3 +232,20 @@ def test_a_recall_and_a_past_reply_are_explained(client: theanine.Client) -> Non
     assert ana.explain("What about hazelnuts?", method="utterance").candidates == ()
     with pytest.raises(SettingsError):
         ana.explain("What about hazelnuts?", method="nonsense")
+
+
+def test_what_is_known_of_a_user(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    ana.add("I live in Lisbon and I have a dog called Bura.", at=AT)
+    ana.add("I moved to Porto.", at=AT + timedelta(days=30))
+    profile = ana.profile()
+    assert [line.text for line in profile.areas["home"]] == ["I moved to Porto."]
+    assert [state.text for state in profile.areas["home"][0].before] == ["I live in Lisbon"]
+    assert [change.text for change in profile.changes] == ["I moved to Porto."]
+    assert [entity.name for entity in profile.entities] == ["Bura", "Lisbon", "Porto"]
+    then = ana.profile(as_of=AT)
+    assert [line.text for line in then.areas["home"]] == ["I live in Lisbon"]
+    found = ana.recall("Is there any cheese?", profile=True)
+    assert found.parts[0].text == profile.text
+    with pytest.raises(SettingsError, match="as_of"):
+        ana.profile(as_of="some day")

@@ -51,6 +51,7 @@ def view(http: httpx2.Client) -> dict[str, Any]:
         "sessions": http.get(f"{ana}/sessions").json(),
         "links": http.get(f"{ana}/links").json(),
         "timelines": http.get(f"{ana}/timelines").json(),
+        "profile": http.get(f"{ana}/profile").json(),
         "graph": graph,
         "recalled": http.post(f"{ana}/recall", json=question).json()["text"],
         "users": http.get("/v1/users").json(),

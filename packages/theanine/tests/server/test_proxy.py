@@ -82,6 +82,22 @@ def newest_text(body: Json) -> str:
     return content if isinstance(content, str) else "\n".join(part["text"] for part in content)
 
 
+def test_the_profile_comes_first_if_it_is_asked_for(
+    http: httpx2.Client, provider: Provider
+) -> None:
+    provider.script = lambda request: Answer("Fine.")
+    body = request("openai", user("What does the Haskell compiler return?"))
+    for asked, added in (("off", "0"), ("on", "1")):
+        headers = {**HEADERS, "Theanine-Profile": asked}
+        answer = http.post(PATHS["openai"], json=body, headers=headers)
+        assert (answer.status_code, answer.headers["Theanine-Recalled"]) == (200, added)
+    plain, known = map(newest_text, provider.requests)
+    assert "Haskell" in plain and ALLERGY not in plain
+    assert f"Health:\n  “{ALLERGY}”" in known
+    wrong = http.post(PATHS["openai"], json=body, headers={**HEADERS, "Theanine-Profile": "yes"})
+    assert wrong.status_code == 422 and "on or off" in wrong.text
+
+
 @pytest.mark.parametrize("dialect", PATHS)
 @pytest.mark.parametrize("stream", [False, True])
 def test_what_is_remembered_is_in_the_newest_turn(

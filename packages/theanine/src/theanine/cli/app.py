@@ -39,6 +39,11 @@ COMMANDS = (
     LazyCommand("log", "theanine.cli.records:log", "List what was said, the latest last."),
     LazyCommand("memories", "theanine.cli.inspection:memories", "List a user's memories."),
     LazyCommand(
+        "profile",
+        "theanine.cli.inspection:profile",
+        "Show what is known of a user: what holds, what changed, who comes up.",
+    ),
+    LazyCommand(
         "timeline",
         "theanine.cli.inspection:timeline",
         "Show what is remembered of each matter, in the order of time.",

@@ -29,7 +29,14 @@ from theanine.cli.output import (
     to_json,
     write_text,
 )
-from theanine.cli.rendering import console, format_date, pluralize, show_table, show_timelines
+from theanine.cli.rendering import (
+    console,
+    format_date,
+    pluralize,
+    show_profile,
+    show_table,
+    show_timelines,
+)
 from theanine.cli.selection import ListOptions
 from theanine.errors import NotFound
 from theanine.linking.topics import find_topics
@@ -217,6 +224,36 @@ def timeline(
             shown = sum(len(timeline.memories) for timeline in timelines)
             others = pluralize(len(memories) - shown, "memories")
             print(f"\nIn no timeline: {others}; `theanine memories` lists all")
+
+
+@expand_options
+def profile(
+    user: UserOption,
+    options: StoreOptions,
+    as_of: Annotated[
+        str | None, typer.Option(metavar="TIME", help="What was known on this day.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what is known of a user: what holds, what changed, who comes up.
+
+    All in the user's own words, with the number of the turn, [5]. Exits with 1 if nothing is known.
+
+    \b
+    theanine profile --user ana
+    theanine profile --user ana --as-of 2026-03-01
+    theanine profile --user ana --json | jq '.lines[].text'
+    """
+    with options.open() as client:
+        found = known_user(client, user).profile(as_of=as_of)
+    if as_json:
+        show_json(found)
+    elif found:
+        show_profile(found)
+    else:
+        print("Nothing is known yet: nothing was stated in the user's own words.")
+    if not found:
+        raise typer.Exit(1)
 
 
 def _write_page(

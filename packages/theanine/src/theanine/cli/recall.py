@@ -43,6 +43,9 @@ def recall(
     selection: SelectionOptions,
     times: TimeOptions,
     where: WhereOption = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Put what is known of the user first.")
+    ] = False,
     explain: Annotated[
         bool,
         typer.Option("--explain", help="Show all candidates, their scores, what was left out."),
@@ -63,6 +66,7 @@ def recall(
         **selection.arguments(),
         **times.arguments(),
         "where": parse_where(where or []),
+        "profile": profile,
     }
     with options.open() as client:
         memory = known_user(client, user)

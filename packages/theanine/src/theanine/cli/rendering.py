@@ -15,6 +15,7 @@ from rich.text import Text
 from theanine.cli.text import pluralize as pluralize
 from theanine.cli.text import visible as visible
 from theanine.client.explaining import Explanation
+from theanine.profile import AREAS, Profile
 from theanine.text.words import format_date as long_date
 from theanine.types import Memory, Recollection, Session, Timeline, Turn
 
@@ -102,6 +103,36 @@ def show_timelines(timelines: Sequence[Timeline]) -> None:
         console().print(f"\n{legend}", style="dim", markup=False)
 
 
+def show_profile(profile: Profile) -> None:
+    """Print what is known of a user: areas, changes, and who comes up, with numbers of turns."""
+    for area, lines in profile.areas.items():
+        console().print(Text(f"\n{AREAS[area]}", "bold"))
+        for line in lines:
+            notes = [f"since {line.since:%d %b %Y}"] if line.dated else []
+            notes += [line.certainty] if line.certainty != "said" else []
+            text = Text(line.text).append(f" [{line.turn}]", "dim")
+            _print_wrapped(text.append(f" {', '.join(notes)}" if notes else "", "green"), 2, 2)
+            for state in line.before:
+                _print_wrapped(Text(f"before: {state.text} [{state.turn}]", "dim"), 4, 2)
+    if profile.changes:
+        console().print(Text("\nChanged lately", "bold"))
+    for change in profile.changes:
+        text = Text(f"{change.at:%d %b %Y} " if change.dated else "", "green")
+        text.append(f"{change.text} [{change.turn}]", "default")
+        _print_wrapped(text, 2, 2)
+        _print_wrapped(Text(f"before: {change.before.text} [{change.before.turn}]", "dim"), 4, 2)
+    if profile.entities:
+        console().print(Text("\nPeople, places and things", "bold"))
+    for entity in profile.entities:
+        text = Text(entity.name)
+        if entity.aliases:
+            text.append(f", also {', '.join(entity.aliases)}")
+        what = entity.relation or (entity.kind if entity.kind != "unknown" else "")
+        text.append(f" ({what})" if what else "", "cyan")
+        last = f", last on {entity.last_at:%d %b %Y}" if entity.introduced.dated else ""
+        _print_wrapped(text.append(f" {pluralize(entity.mentions, 'turns')}{last}", "dim"), 2, 2)
+
+
 def _print_wrapped(text: Text, indent: int, hanging_indent: int = 0) -> None:
     """Print text wrapped at the terminal's width, with lines after the first indented further."""
     width = max(console().width - indent - hanging_indent, 20)
@@ -123,7 +154,7 @@ def show_recollection(
     )
     for part in best_first:
         if part.pinned:
-            _print_wrapped(Text("pinned", "dim"), 3)
+            _print_wrapped(Text("pinned" if part.memories else "profile", "dim"), 3)
         elif part.relevance is not None:
             _print_wrapped(Text(f"relevance {part.relevance:.2f}", "dim"), 3)
         _print_wrapped(Text(part.text), 3)

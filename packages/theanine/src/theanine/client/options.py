@@ -161,6 +161,7 @@ class RecallArguments(TypedDict, total=False):
     until: Moment | None
     as_of: Moment | None
     where: Where | None
+    profile: bool
     deadline: float | None
 
 
@@ -204,6 +205,7 @@ def recall_options(now: datetime, arguments: RecallArguments) -> RecallOptions:
         until=read_moment("until", arguments.get("until"), now, end=True),
         as_of=read_moment("as_of", arguments.get("as_of"), now, end=True),
         where=Filter.parse(arguments.get("where")),
+        profile=bool(arguments.get("profile")),
         deadline=arguments.get("deadline"),
     )
 

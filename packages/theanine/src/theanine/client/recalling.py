@@ -23,6 +23,7 @@ from theanine.llm.chat import Chat
 from theanine.methods.base import Context, Method, Reply, ReplyOptions, stored_id
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.methods.shared.pinned import reserve_pinned
+from theanine.profile import BUDGET, Profile, find_profile
 from theanine.recall.context import RecallOptions
 from theanine.retrieval.bounds import bound_index
 from theanine.retrieval.rerank import RerankConfig
@@ -31,7 +32,8 @@ from theanine.retrieval.scope_index import ScopeIndex
 from theanine.retrieval.trace import RecordedTrace
 from theanine.store.base import Store
 from theanine.telemetry import RECORDS, STORE, memory_operation
-from theanine.types import SPOKEN, Recollection, Scope, Turn, Utterance
+from theanine.tokenizer import count_tokens
+from theanine.types import SPOKEN, Part, Recollection, Scope, Turn, Utterance
 
 _log = logging.getLogger(__name__)
 
@@ -145,6 +147,7 @@ class Recalling:
     ) -> Recollection:
         """Merge the recollection of a scope with those of others."""
         recollections = {scope: own}
+        options = replace(options, profile=False)  # of the user, not of others
         for other in shared:
             context = await self.context(other, options, recalling=True)
             recollections[other] = await self._recall(without_numbers(dialogue), context)
@@ -213,6 +216,7 @@ class Recalling:
         )
         started = anyio.current_time()
         pinned, context = await reserve_pinned(context, self._default_budget)
+        profile, context = await self._profile_part(context, _user_name(dialogue, context))
         spoken = [turn for turn in dialogue if turn.role in SPOKEN]
         recollection = await method.recall(spoken, context)
         parts = [part for part in recollection.parts if not context.shows(part.source_turns)]
@@ -222,9 +226,8 @@ class Recalling:
             # Among equal scores, the latest: parts without a score are in order of time.
             order = sorted(range(len(parts)), key=lambda at: (parts[at].score, at), reverse=True)
             parts = [parts[at] for at in sorted(order[: options.limit - len(pinned)])]
-        speakers = (turn.speaker for turn in reversed(dialogue) if turn.role == "user")
-        user = next(speakers, context.scope.user)
-        recollection = replace(recollection, parts=(*pinned, *parts), user=user)
+        user = _user_name(dialogue, context)
+        recollection = replace(recollection, parts=(*profile, *pinned, *parts), user=user)
         if _log.isEnabledFor(logging.INFO):
             _log.info(
                 "%s: recalled parts=%d turns=%d memories=%d ms=%.1f",
@@ -235,6 +238,26 @@ class Recalling:
                 1000 * (anyio.current_time() - started),
             )
         return recollection
+
+    async def _profile_part(self, context: Context, name: str) -> tuple[list[Part], Context]:
+        """Return what is known of the user, if wanted, and a context with what budget is left."""
+        if not context.options.profile:
+            return [], context
+        budget = context.token_budget(self._default_budget)
+        found = await find_profile(context, name)
+        text = found.within(BUDGET if budget is None else min(BUDGET, budget // 2))
+        if not text:
+            return [], context
+        log = await context.index.log(context.embedder, wait=False)
+        turns = await log.turns(found.shown(text))
+        if budget is not None:
+            left = max(budget - count_tokens(f"\n{text}"), 0)
+            context = replace(context, options=replace(context.options, budget=left))
+        return [Part(text=text, memories=(), source_turns=tuple(turns), pinned=True)], context
+
+    async def profile(self, scope: Scope, name: str, options: RecallOptions) -> Profile:
+        """Return what is known of the user of a scope, who is called ``name``."""
+        return await find_profile(await self.context(scope, options, recalling=True), name)
 
     async def reply(
         self,
@@ -315,3 +338,9 @@ class Recalling:
             options=options,
             reranking=self.reranking,
         )
+
+
+def _user_name(dialogue: Sequence[Utterance], context: Context) -> str:
+    """Return the name of the user who speaks in a dialogue, else of the scope's."""
+    speakers = (turn.speaker for turn in reversed(dialogue) if turn.role == "user")
+    return next(speakers, context.scope.user)

@@ -10,9 +10,10 @@ from anyio import to_thread
 
 from theanine.client.arguments import check_arguments
 from theanine.client.engine import Engine
-from theanine.client.options import ListArguments
+from theanine.client.options import ListArguments, Moment
 from theanine.errors import BadInput, NotFound, SettingsError
 from theanine.linking.topics import find_timelines
+from theanine.profile import Profile
 from theanine.store.values import ForgetReport, Hidden, UserSettings
 from theanine.telemetry import memory_operation
 from theanine.text.attribution import without_attribution
@@ -139,6 +140,17 @@ class RecordOperations:
             raise self._unknown(memory)
         links = [*index.graph.links.values()]
         return await to_thread.run_sync(find_timelines, [*index.memories], links, memory)
+
+    async def profile(self, *, as_of: Moment | None = None) -> Profile:
+        """Return what is known of the user, in the user's own words; no model is asked.
+
+        What holds now by area, with its turn, since when, what it was before and how sure it is;
+        what changed lately; and the people, places and things that come up. It is made from the
+        log as it is now: what was corrected or forgotten counts at once. With ``as_of``, it is what
+        was known then. Raises SettingsError for a time that can't be read.
+        """
+        options = await self._engine.recall_options(self.scope, {"as_of": as_of})
+        return await self._engine.profile(self.scope, self.name, options)
 
     # one memory
 

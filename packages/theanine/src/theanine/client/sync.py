@@ -301,6 +301,7 @@ class UserMemory(_Handle, _Operations):
     marks = _run(AsyncUserMemory.marks)
     links = _run(AsyncUserMemory.links)
     timelines = _run(AsyncUserMemory.timelines)
+    profile = _run(AsyncUserMemory.profile)
     cancel_remembering = _run(AsyncUserMemory.cancel_remembering)
     warm_up = _run(AsyncUserMemory.warm_up)
     get = _run(AsyncUserMemory.get)

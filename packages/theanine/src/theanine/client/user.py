@@ -285,6 +285,8 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
                 - ``as_of``: what was known then: nothing said later, and no change made later;
                 - ``where``: only turns and memories with such metadata, such as
                   ``{"channel": "web"}``; see :mod:`theanine.filters`;
+                - ``profile``: whether what is known of the user comes first, relevant or not: the
+                  form of :meth:`profile` for a prompt, at most 300 tokens and half of the budget;
                 - ``deadline``: seconds within which it returns, by doing less if need be: without
                   a model and the reranker, or from the newest turns alone. Then the notes of the
                   recollection say so. Less than 0.1 counts as 0.1.

@@ -70,6 +70,7 @@ def build_server(find_memory: FindMemory) -> MemoryServer:
         tools=[
             _tool(tools.search, _READS),
             _tool(tools.timeline, _READS, meta={"ui": {"resourceUri": PAGE_URI}}),
+            _tool(tools.profile, _READS),
             _tool(tools.fetch, _READS),
             _tool(tools.remember, _WRITES),
             _tool(tools.correct, _WRITES),

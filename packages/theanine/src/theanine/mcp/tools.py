@@ -1,4 +1,7 @@
-"""The tools: ``search`` lists hits, ``timeline`` shows how one developed, ``fetch`` its text."""
+"""The tools: ``search`` lists hits, ``timeline`` shows how one developed, ``fetch`` its text.
+
+``profile`` shows what is known of the user.
+"""
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from pydantic import Field
 from theanine.client import AsyncUserMemory
 from theanine.client.options import RecallArguments
 from theanine.errors import BadInput, NotFound
+from theanine.fences import remembered_block
 from theanine.mcp.ids import RecordId
 from theanine.mcp.texts import (
     describe_memory,
@@ -94,6 +98,11 @@ class MemoryTools:
         shown = timelines[: len(page)]
         data = timeline_data(shown) if client_supports_apps(context) else None
         return CallToolResult(content=[TextContent(text=content)], structured_content=data)
+
+    async def profile(self, context: AnyContext) -> CallToolResult:
+        """Show what is known of the user."""
+        found = await self._find(context, "read").profile()
+        return _text(remembered_block([found.text]) or "Nothing is known yet.")
 
     async def fetch(self, id: Id, context: AnyContext) -> CallToolResult:
         """Return the words behind a hit, in full; `next` in its metadata is the id of more."""

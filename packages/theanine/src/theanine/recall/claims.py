@@ -67,6 +67,11 @@ def tells_change(text: str) -> bool:
     return bool(_FROM_TO.search(text) or _ENDING.search(text))
 
 
+def tells_plan(text: str) -> bool:
+    """Whether a text tells of a plan or a wish, or of what only may be."""
+    return bool(_PLANNED.search(text))
+
+
 def governs(newer: str, older: str) -> bool:
     """Whether a cue of a change stands in a sentence with words of the older statement."""
     return _repeated_in_ending(newer, older) >= GOVERNED
@@ -86,7 +91,7 @@ def _moves_on(newer: str, older: str) -> bool:
 def _happened(text: str) -> Iterator[str]:
     """Yield the sentences of a text that tell of no plan or wish."""
     for sentence in _SENTENCES.findall(text):
-        if not _PLANNED.search(sentence):
+        if not tells_plan(sentence):
             yield sentence
 
 
@@ -118,7 +123,7 @@ def _is_same_frame(newer: str, older: str) -> bool:
     if not values or not own or values == own or language == "de":
         return False
     changed = values ^ own
-    names = {value for value in changed if value[0].isalpha()} - _calendar(language)
+    names = {value for value in changed if value[0].isalpha()} - calendar_words(language)
     starts = {start[0].casefold() for text in (older, newer) if (start := _START.search(text))}
     both = {*written_words(older)} & {*written_words(newer)}
     if (names and len(changed) > 2) or starts - both - STOP_WORDS.get(language, frozenset()):
@@ -129,7 +134,7 @@ def _is_same_frame(newer: str, older: str) -> bool:
 
 
 @cache
-def _calendar(language: str) -> frozenset[str]:
+def calendar_words(language: str) -> frozenset[str]:
     """Return the names of months and weekdays."""
     words = date_words().get(language, {})
     names = (*words.get("months", ()), *words.get("weekdays", ()), *month_name, *day_name)

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from theanine.client import AddReport, ImportReport
 from theanine.client.arguments import check_arguments
 from theanine.client.explaining import Explanation
-from theanine.client.options import ListArguments, RecallArguments, SearchArguments
+from theanine.client.options import ListArguments, Moment, RecallArguments, SearchArguments
 from theanine.client.other_names import name_ours
 from theanine.client.reply_options import ReplyArguments
 from theanine.client.searching import SearchHit
@@ -24,6 +24,7 @@ from theanine.clock import system_clock
 from theanine.errors import BadInput, StoreError
 from theanine.messages import read_messages
 from theanine.methods.base import Reply
+from theanine.profile import Profile
 from theanine.remembering.rebuild import RebuildReport
 from theanine.remembering.remember import Progress, RememberReport
 from theanine.remote.requests import (
@@ -205,6 +206,11 @@ class AsyncRemoteUser:
     async def timelines(self, memory: int | None = None) -> list[Timeline]:
         """Return what is remembered of each matter, oldest first, as a timeline with a title."""
         return await self._call(list[Timeline], "GET", "/timelines", params=given(memory=memory))
+
+    async def profile(self, *, as_of: Moment | None = None) -> Profile:
+        """Return what is known of the user; see :meth:`theanine.AsyncUserMemory.profile`."""
+        params = given(as_of=as_of and moment_text(as_of))
+        return await self._call(Profile, "GET", "/profile", params=params)
 
     async def warm_up(self) -> None:
         """Have the service load what a recall needs."""

@@ -180,6 +180,16 @@ _KINDS = {
 }
 
 
+def things_of(*kinds: str) -> frozenset[str]:
+    """Return the words for things of the kinds that these words name, such as "pet"."""
+    return frozenset(
+        thing
+        for names, things in _KINDS.items()
+        if not {*names.split()}.isdisjoint(kinds)
+        for thing in things.split()
+    )
+
+
 def _number_kinds(column: int) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for bit, (asked, things) in enumerate(_KINDS.items()):

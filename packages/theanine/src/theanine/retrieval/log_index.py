@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from hashlib import blake2b
 from typing import Any
@@ -55,6 +55,7 @@ class LogIndex:
         candidates: what is searched.
         embedder: made the vectors of the candidates, and makes those of queries.
         includes: whether a memory is within the bounds, if there are any.
+        derived: what others made of turns that were read; dropped with these.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class LogIndex:
         self._turns: dict[int, Turn] = {}
         self._memories: dict[int, Memory] = {}
         self._links_of_pairs: dict[Pair, Link] = {}
+        self.derived: dict[Hashable, object] = {}
         self.includes: Callable[[int], bool] = lambda memory: True
 
     def __len__(self) -> int:
@@ -373,11 +375,13 @@ class LogIndex:
         self._turns.clear()
         self._memories.clear()
         self._links_of_pairs.clear()
+        self.derived.clear()
 
     @property
     def read_entries(self) -> int:
         """Turns, memories and links in main memory."""
-        return len(self._turns) + len(self._memories) + len(self._links_of_pairs)
+        parts = (self._turns, self._memories, self._links_of_pairs, self.derived)
+        return sum(map(len, parts))
 
     @property
     def size(self) -> int:

@@ -42,6 +42,12 @@ def hook(
     budget: Annotated[
         int, typer.Option(min=1, metavar="TOKENS", help="Maximum tokens to add to a prompt.")
     ] = BUDGET,
+    profile: Annotated[
+        bool,
+        typer.Option(
+            "--profile/--no-profile", help="Begin sessions with what is known of the user."
+        ),
+    ] = True,
     record: Annotated[bool, typer.Option(RECORD, hidden=True)] = False,
 ) -> None:
     """Recall and record for a coding agent, whose hook this is.
@@ -70,7 +76,7 @@ def hook(
     try:
         with options.open(create=False) as client:
             user = client.user(options.user_name, agent=options.agent)
-            context = find_context(user, event, budget)
+            context = find_context(user, event, budget, profile=profile)
     except NotFound:  # nothing was ever recorded
         context = ""
     log.info("%s: added %d characters", event.name, len(context))
@@ -97,10 +103,16 @@ def _start_recording(event: str) -> None:
     process.stdin.close()
 
 
-def find_context(user: UserMemory, event: Event, budget: int) -> str:
-    """Return what a session, or the answer to a prompt, should begin with; empty for nothing."""
+def find_context(user: UserMemory, event: Event, budget: int, *, profile: bool = True) -> str:
+    """Return what a session, or the answer to a prompt, should begin with; empty for nothing.
+
+    With ``profile``, a session begins with what is known of the user, rules first.
+    """
     if event.moment == "start":
-        return "" if event.is_resumed else _fenced(_newest(user, event.project))
+        if event.is_resumed:
+            return ""
+        known = [user.profile().text] if profile else []
+        return _fenced([*filter(None, known), *_newest(user, event.project)])
     query = event.words[-MAX_QUERY:].strip()
     if not query or query.startswith("/"):
         return ""

@@ -100,8 +100,13 @@ class ProxyMemory:
         messages: Sequence[Message],
         mode: Mode,
         after: str = "",
+        *,
+        profile: bool = False,
     ) -> Exchange:
-        """Log what is new of a request, and recall for its newest user turn."""
+        """Log what is new of a request, and recall for its newest user turn.
+
+        With ``profile``, what is known of the user comes first in what is recalled.
+        """
         exchange = Exchange(
             mode,
             memory=memory,
@@ -111,7 +116,7 @@ class ProxyMemory:
             writes=mode in ("on", "write"),
         )
         try:
-            await within(self.deadline, self._prepare(exchange, mode))
+            await within(self.deadline, self._prepare(exchange, mode, profile=profile))
         except TimeoutError:
             exchange.status = "late"
         except Exception as error:  # noqa: BLE001 (a conversation goes on whatever memory does)
@@ -119,7 +124,7 @@ class ProxyMemory:
             _log.warning("proxy: %s: %s", memory.scope, error, exc_info=_trace(error))
         return exchange
 
-    async def _prepare(self, exchange: Exchange, mode: Mode) -> None:
+    async def _prepare(self, exchange: Exchange, mode: Mode, *, profile: bool) -> None:
         memory, until = exchange.memory, anyio.current_time() + self.deadline
         assert memory is not None
         if exchange.writes:
@@ -134,10 +139,10 @@ class ProxyMemory:
         if not dialogue:
             return
         # The same turn gets the same words again, so that the prompt stays the same.
-        key = (memory.scope, exchange.thread, _digest([t.text for t in dialogue]))
+        key = (memory.scope, exchange.thread, _digest([t.text for t in dialogue]), profile)
         if key not in self._kept:
             left = _SHARE_OF_RECALL * (until - anyio.current_time())
-            options = RecallArguments(deadline=max(left, sys.float_info.min))
+            options = RecallArguments(deadline=max(left, sys.float_info.min), profile=profile)
             if exchange.logged:  # leave out what the request shows
                 found = await memory.session(exchange.thread).recall(last=len(shown), **options)
             else:

@@ -43,7 +43,7 @@ from theanine.server.state import ServerState, State
 router = APIRouter(tags=["proxy"])
 
 THREAD = "Theanine-Thread"
-MEMORY, RECALLED = "Theanine-Memory", "Theanine-Recalled"
+MEMORY, RECALLED, PROFILE = "Theanine-Memory", "Theanine-Recalled", "Theanine-Profile"
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 _PROXY_RESPONSES: dict[int | str, dict[str, Any]] = {
@@ -178,7 +178,12 @@ async def _begin(
     messages = dialect.messages(body)
     thread = name_in_header(request, THREAD) or default_thread(messages)
     after = body.get("previous_response_id") or body.get("conversation") or ""
-    return await state.proxy_memory.begin(memory, thread, messages, mode, str(after))
+    profile = request.headers.get(PROFILE, "off")
+    if profile not in ("on", "off"):
+        raise Refused(422, "bad_input", f"{PROFILE} must be on or off")
+    return await state.proxy_memory.begin(
+        memory, thread, messages, mode, str(after), profile=profile == "on"
+    )
 
 
 def _allowed(asked: Mode, principal: Principal) -> Mode:

@@ -44,6 +44,9 @@ class RecallBounds(SearchBounds):
 
     budget: int | None = Field(default=None, ge=0, le=1_000_000, description="Maximum tokens.")
     limit: int | None = Field(default=None, ge=1, le=1_000, description="Maximum parts.")
+    profile: bool = Field(
+        default=False, description="Put what is known of the user first, in at most 300 tokens."
+    )
 
     def arguments(self) -> RecallArguments:
         """Return the arguments of the library's recall that were given."""

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from theanine.client import AsyncUserMemory
 from theanine.client.options import ListArguments
 from theanine.errors import NotFound
+from theanine.profile import Profile
 from theanine.server.access import Readable, Repeatable, Writable
 from theanine.server.bodies import JsonBody, JsonRoute
 from theanine.server.etags import load_etag, require_match
@@ -250,6 +251,15 @@ async def timelines(
 ) -> list[Timeline]:
     """Return what is remembered of each matter, oldest first, as a timeline with a title."""
     return await memory.timelines(number)
+
+
+@router.get("/profile", responses=responses())
+async def profile(
+    memory: Readable,
+    as_of: Annotated[str | None, Query(description="Use only what was known at this time.")] = None,
+) -> Profile:
+    """Return what is known of the user, in their own words, with sources; no model is asked."""
+    return await memory.profile(as_of=as_of)
 
 
 async def _load_detail(state: ServerState, memory: AsyncUserMemory, number: int) -> MemoryDetail:

@@ -1,0 +1,196 @@
+"""What is known of a person: the data, and its text for a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import zip_longest
+from typing import Literal
+
+from theanine.fences import one_line
+from theanine.text.formatting import day_label
+from theanine.tokenizer import count_tokens
+
+AREAS = {
+    "rules": "Rules for the assistant",
+    "about": "About",
+    "home": "Home",
+    "work": "Work",
+    "people": "People",
+    "health": "Health",
+    "likes": "Likes and habits",
+    "plans": "Plans",
+    "possessions": "Pets and possessions",
+}
+"""The areas of a profile with their titles, in order."""
+BUDGET = 300
+"""Tokens of the form for a prompt."""
+SHOWN = 160
+"""Characters of a line in the form for a prompt."""
+
+Certainty = Literal["repeated", "said", "may be outdated"]
+"""How sure it is that a line holds: said in several sessions, said once, or probably changed since
+or told long ago."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """Words of the user's, and where they are.
+
+    Attributes:
+        text: the words, verbatim.
+        turn, session: ids of the turn and its session.
+        at: when they were said; without ``dated``, it only keeps the order.
+    """
+
+    text: str
+    turn: int
+    session: int
+    at: datetime
+    dated: bool = True
+
+    @property
+    def day(self) -> str:
+        """The day as ``8 May 2023``, or ``date unknown``."""
+        return day_label(self.at, self.dated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileLine(Said):
+    """Something that holds of the user.
+
+    Attributes:
+        area: a key of ``AREAS``.
+        since: when it was first said.
+        before: what it was before, the latest first.
+        certainty: how sure it is that it holds.
+        is_correction: whether the words are a correction by ``user.correct``.
+    """
+
+    area: str
+    since: datetime
+    before: tuple[Said, ...] = ()
+    certainty: Certainty = "said"
+    is_correction: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileChange(Said):
+    """A change of the user's: the words that tell it, and what held before.
+
+    Attributes:
+        area: the area of what held before.
+    """
+
+    area: str
+    before: Said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """A person, place or thing that the user speaks of.
+
+    Attributes:
+        name: the name that is used most.
+        kind: ``person``, ``animal``, ``place``, ``thing`` or, where the words tell none,
+            ``unknown``.
+        relation: what they are to the user, such as ``sister``; empty if that was never said.
+        aliases: other names.
+        introduced: the words that tell who or what it is, or the first that name it.
+        mentions: number of the user's turns that name it.
+        turns: ids of the latest of them, the newest first.
+        last_at: when it was mentioned last.
+    """
+
+    name: str
+    kind: Literal["person", "animal", "place", "thing", "unknown"]
+    relation: str = ""
+    aliases: tuple[str, ...] = ()
+    introduced: Said
+    mentions: int
+    turns: tuple[int, ...]
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What is known of a user, in the user's own words; false if nothing is.
+
+    Attributes:
+        user: the user's name.
+        lines: what holds, by area, in each the newest first.
+        changes: what changed in the last three months of the log, the newest first.
+        entities: who and what comes up, the most mentioned first.
+    """
+
+    user: str
+    lines: tuple[ProfileLine, ...] = ()
+    changes: tuple[ProfileChange, ...] = ()
+    entities: tuple[Entity, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.lines or self.changes or self.entities)
+
+    @property
+    def areas(self) -> dict[str, tuple[ProfileLine, ...]]:
+        """The lines of each area that has any."""
+        return {
+            area: lines
+            for area in AREAS
+            if (lines := tuple(line for line in self.lines if line.area == area))
+        }
+
+    @property
+    def text(self) -> str:
+        """The form for a prompt, within ``BUDGET`` tokens."""
+        return self.within(BUDGET)
+
+    def within(self, budget: int) -> str:
+        """Return the form for a prompt: areas with their lines, in the user's words, with days.
+
+        Rules for the assistant come first; then areas take turns. What may be outdated is left
+        out. It has at most ``budget`` tokens (bundled tokenizer). Empty if nothing is known.
+        """
+        chosen: dict[str, list[str]] = {}
+        left = budget
+        for area, item in self._items():
+            cost = count_tokens(f"\n{item}")
+            if area not in chosen:
+                cost += count_tokens(f"\n{AREAS[area]}:")
+            if cost <= left:
+                left -= cost
+                chosen.setdefault(area, []).append(item)
+        areas = [area for area in AREAS if area in chosen]
+        return "\n".join(f"{AREAS[area]}:\n" + "\n".join(chosen[area]) for area in areas)
+
+    def shown(self, text: str) -> tuple[int, ...]:
+        """Return the ids of the turns of the lines that a form for a prompt has."""
+        return tuple(
+            dict.fromkeys(line.turn for line in self.lines if _item(line) in text.split("\n"))
+        )
+
+    def _items(self) -> Iterator[tuple[str, str]]:
+        """Yield the items by area in the order of their worth."""
+        sure = [line for line in self.lines if line.certainty != "may be outdated"]
+        queues: list[Sequence[tuple[str, str]]] = [
+            [(area, _item(line)) for line in sure if line.area == area] for area in AREAS
+        ]
+        yield from queues.pop(0)  # the rules
+        named = [
+            f"{one_line(entity.name, 80)} ({entity.relation})"
+            for entity in self.entities
+            if entity.relation
+        ]
+        if named:
+            queues.insert(0, [("people", "; ".join(named[:12]))])
+        for level in zip_longest(*queues):
+            yield from (entry for entry in level if entry)
+
+
+def _item(line: ProfileLine) -> str:
+    """Return a line's words with its day, and what it was before."""
+    notes = [f"since {line.since.day} {line.since:%B %Y}"] if line.dated else []
+    notes += [f"before: {one_line(state.text, SHOWN)}" for state in line.before[:1]]
+    note = f" ({'; '.join(notes)})" if notes else ""
+    return f"“{one_line(line.text, SHOWN)}”{note}"

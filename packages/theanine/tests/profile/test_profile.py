@@ -1,0 +1,227 @@
+"""What is known of a user: what holds, what it was, who comes up, as of now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import theanine
+from theanine.demo import HARBOUR
+from theanine.importers import read_histories
+from theanine.profile import BUDGET, Profile
+from theanine.tokenizer import count_tokens
+from theanine.types import Utterance
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[theanine.Client]:
+    with theanine.open(tmp_path / "m.db", clock=lambda: START + timedelta(days=400)) as client:
+        yield client
+
+
+@pytest.fixture
+def ana(client: theanine.Client) -> theanine.UserMemory:
+    return client.user("ana")
+
+
+def add(ana: theanine.UserMemory, *texts: str) -> None:
+    """Have the user say one thing a month."""
+    for month, text in enumerate(texts):
+        ana.add(text, at=START + timedelta(days=30 * month))
+
+
+def held(profile: Profile, area: str) -> list[str]:
+    return [line.text for line in profile.areas.get(area, ())]
+
+
+def test_nothing_is_known_of_nobody(ana: theanine.UserMemory) -> None:
+    assert not ana.profile()
+    assert ana.profile().text == ""
+    add(ana, "Hello!", "What's the weather like?")
+    assert not ana.profile()
+
+
+def test_each_line_has_its_source_and_since_when(ana: theanine.UserMemory) -> None:
+    add(ana, "I'm allergic to hazelnuts.", "Hello.", "As I wrote, I'm allergic to hazelnuts.")
+    [line] = ana.profile().lines
+    turns = {turn.id: turn for turn in ana.turns()}
+    assert turns[line.turn].text == line.text and turns[line.turn].session == line.session
+    assert (line.since, line.at) == (START, START + timedelta(days=60))
+    assert line.certainty == "repeated"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "area"),
+    [
+        ("I live in Rijeka.", "I moved to Ljubljana last weekend.", "home"),
+        ("I live in Rijeka.", "We live in a flat in Delft.", "home"),
+        ("My name is Ana Marin.", "My name is Ana Novak.", "about"),
+        ("Always answer in French.", "Always answer in German.", "rules"),
+        ("Use tabs.", "Use spaces.", "rules"),
+        ("I work at the shipyard.", "I work at a honey cooperative.", "work"),
+    ],
+)
+def test_what_holds_comes_with_what_it_was(
+    ana: theanine.UserMemory, older: str, newer: str, area: str
+) -> None:
+    add(ana, older, newer)
+    profile = ana.profile()
+    assert held(profile, area) == [newer]
+    [line] = profile.areas[area]
+    assert [state.text for state in line.before] == [older]
+    assert [(change.text, change.before.text) for change in profile.changes] == [(newer, older)]
+    before = ana.profile(as_of=START + timedelta(days=1))
+    assert held(before, area) == [older] and not before.changes
+
+
+@pytest.mark.parametrize(
+    ("statement", "ending"),
+    [
+        ("I work at the shipyard.", "I quit my job at the shipyard."),
+        ("I'm afraid of ships.", "I'm not afraid of ships any more."),
+        ("I work at the shipyard.", "I no longer work at the shipyard."),
+    ],
+)
+def test_what_has_ended_is_a_change(ana: theanine.UserMemory, statement: str, ending: str) -> None:
+    add(ana, statement, ending)
+    profile = ana.profile()
+    assert not profile.lines
+    assert [(c.text, c.before.text) for c in profile.changes] == [(ending, statement)]
+
+
+def test_things_that_both_hold_stay(ana: theanine.UserMemory) -> None:
+    told = ["I have a dog.", "I have two cats.", "I love old maps.", "I'm allergic to hazelnuts."]
+    add(ana, *told, "I'm allergic to penicillin.")
+    assert {line.text for line in ana.profile().lines} == {*told, "I'm allergic to penicillin."}
+
+
+def test_a_plan_is_over_when_its_time_is(ana: theanine.UserMemory) -> None:
+    add(ana, "I'm going to run a marathon in April 2026.", "Hi.", "Hi.", "I want to learn to sail.")
+    assert held(ana.profile(), "plans") == ["I want to learn to sail."]
+    add(ana, *["Hello."] * 9)
+    assert not ana.profile()
+
+
+def test_a_correction_counts_at_once(ana: theanine.UserMemory) -> None:
+    add(ana, "I live in Rijeka and I work as a nurse at the harbor clinic.")
+    [memory] = ana.memories()
+    ana.correct(memory.id, "I live in Split and I work as a nurse at the harbor clinic.")
+    profile = ana.profile()
+    assert held(profile, "home") == ["I live in Split"]
+    [home] = profile.areas["home"]
+    assert home.is_correction and [state.text for state in home.before] == ["I live in Rijeka"]
+    [work] = profile.areas["work"]
+    assert not work.is_correction and not work.before
+    [corrected] = [each for each in ana.memories() if "Split" in each.text]
+    ana.correct(corrected.id, "Her home is unknown.")
+    assert held(ana.profile(), "home") == ["Her home is unknown."]
+
+
+@pytest.mark.parametrize("what", ["turn", "session", "memory"])
+def test_what_is_forgotten_is_gone_at_once(ana: theanine.UserMemory, what: str) -> None:
+    add(ana, "I live in Rijeka, my sister Marta lives in Split.", "I have a dog called Bura.")
+    assert held(ana.profile(), "home") and "Marta" in str(ana.profile())
+    [memory] = [each for each in ana.memories() if "Rijeka" in each.text]
+    turn, session = memory.source_turns[0], memory.session
+    ana.forget(**{what: {"turn": turn, "session": session, "memory": memory.id}[what]})
+    left = ana.profile()
+    assert [line.area for line in left.lines] == ["possessions"]
+    assert "Marta" not in str(left) and "Rijeka" not in str(left)
+    ana.forget_all()
+    assert not ana.profile()
+
+
+def test_only_the_users_words_count(ana: theanine.UserMemory) -> None:
+    ana.add(
+        [
+            {"role": "user", "content": "What do you know?"},
+            {"role": "assistant", "content": "You live in Rome. I live in a cloud, my friend Bo."},
+            {"role": "user", "content": "Suppose I lived in Oslo."},
+        ]
+    )
+    assert not ana.profile()
+
+
+def test_others_in_a_chat_are_not_the_user(client: theanine.Client) -> None:
+    def chat() -> list[Utterance]:
+        words = [("Ana", "I live in Rijeka."), ("Tom", "I live in Graz."), ("Ana", "Nice.")]
+        return [Utterance(text=text, speaker=name, at=START) for name, text in words]
+
+    for user, expected in (("ana", ["I live in Rijeka."]), ("tom", ["I live in Graz."])):
+        client.user(user).add(chat())
+        assert held(client.user(user).profile(), "home") == expected
+    client.user("u17").add(chat())
+    assert not client.user("u17").profile()
+
+
+def test_who_and_what_comes_up(ana: theanine.UserMemory) -> None:
+    add(
+        ana,
+        "My sister Marta plays the clarinet. I have a dog called Bura.",
+        "Marta, whom we call Mara, came from Split.",
+        "Bura ate my shoe. Is Pavao coming?",
+        "I moved to Ljubljana, and Marta says hello.",
+    )
+    found = {entity.name: entity for entity in ana.profile().entities}
+    assert {"Marta", "Bura", "Ljubljana"} <= found.keys() and "Pavao" not in found
+    marta, bura = found["Marta"], found["Bura"]
+    assert (marta.kind, marta.relation, marta.mentions) == ("person", "sister", 3)
+    assert marta.introduced.text == "My sister Marta plays the clarinet."
+    assert marta.last_at == START + timedelta(days=90)
+    assert (bura.kind, bura.relation, bura.turns) == ("animal", "dog", (3, 1))
+    assert found["Ljubljana"].kind == "place"
+
+
+def test_the_form_for_a_prompt_keeps_to_its_budget(ana: theanine.UserMemory) -> None:
+    things = "a car,a boat,a piano,a horse,a cello,a guitar,a van,a drone,a flute,a laptop"
+    add(ana, *(f"I have {thing}." for thing in things.split(",")), "Use tabs.", "I love maps.")
+    profile = ana.profile()
+    for budget in (0, 5, 30, 60, BUDGET):
+        text = profile.within(budget)
+        assert count_tokens(text) <= budget
+        assert budget < 30 or text.startswith("Rules for the assistant:\n“Use tabs.”")
+    assert "I love maps." in profile.within(60)
+    assert profile.text == profile.within(BUDGET)
+
+
+def test_a_recollection_begins_with_it(ana: theanine.UserMemory) -> None:
+    add(ana, "Always answer in French.", "I'm allergic to hazelnuts.", "I live in Rijeka.")
+    found = ana.recall("Which cake may I eat, with hazelnuts?", profile=True, budget=200)
+    assert found.parts[0].text == ana.profile().within(100)
+    assert found.parts[0].pinned and not found.parts[0].memories
+    assert {turn.text for turn in found.parts[0].source_turns} >= {"Always answer in French."}
+    assert any("hazelnuts" in part.text for part in found.parts[1:])
+    assert count_tokens(found.text) <= 200
+    irrelevant = ana.recall("What does the Haskell compiler return?", profile=True)
+    assert [part.text for part in irrelevant.parts] == [ana.profile().text]
+    assert not ana.recall("What does the Haskell compiler return?")
+    assert "Always answer in French." in irrelevant.messages()[0]["content"]
+
+
+def test_what_the_dialogue_shows_is_not_told_again(ana: theanine.UserMemory) -> None:
+    with ana.session() as session:
+        session.hear("I live in Rijeka.")
+        assert not session.recall(profile=True)
+
+
+def test_the_demo(ana: theanine.UserMemory) -> None:
+    ana.log(read_histories(HARBOUR).histories[0])
+    profile = ana.profile()
+    assert held(profile, "home") == [
+        "I moved to Ljubljana last weekend, and Bura and I live in a small flat in the Trnovo "
+        "quarter."
+    ]
+    assert "I'm allergic to hazelnuts and her treats are full of them." in held(profile, "health")
+    assert not any("shipyard" in line.text or "afraid" in line.text for line in profile.lines)
+    relations = {entity.name: entity.relation for entity in profile.entities if entity.relation}
+    assert relations == {
+        "Bura": "dog",
+        "Lucija": "sister",
+        "Petra": "friend",
+        "Tine": "neighbour",
+    }
