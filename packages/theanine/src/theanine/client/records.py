@@ -138,7 +138,10 @@ class RecordOperations:
         if memory is not None and memory not in index:
             raise self._unknown(memory)
         links = [*index.graph.links.values()]
-        return await to_thread.run_sync(find_timelines, [*index.memories], links, memory)
+        assistants = await self._engine.store.assistants(self.scope)
+        return await to_thread.run_sync(
+            find_timelines, [*index.memories], links, memory, assistants
+        )
 
     # one memory
 

@@ -19,7 +19,7 @@ from itertools import combinations
 from math import exp
 from typing import NamedTuple
 
-from theanine.linking.reading import MAX_IDF, load_background
+from theanine.linking.reading import MAX_IDF, intended, is_only_by, load_background
 from theanine.retrieval import languages
 from theanine.retrieval.languages import GRAMMAR, UNSPACED, Language, everyday_words, guess_language
 from theanine.stop_words import STOP_WORDS
@@ -54,10 +54,16 @@ MAX_TITLE = 44
 """Maximum characters of a title."""
 MIN_SHARE = 1 / 3
 """Least score of a further term of a title, as a share of the best term's score."""
+MIN_CLAUSE = 4
+"""Least words of a clause that is a title."""
 READ_LENGTH = 600
 """Characters of a memory that are read for terms."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_BETWEEN_CLAUSES = re.compile(
+    r"[,;:!?…–—“”\"()]+|(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bMrs)\.(?=\s|$)|"
+    r"\b(?:and|but|because|so|since|when|which|who|while)\b"
+)
 _WORD_OR_NUMBER = re.compile(r"\w+")
 _ABBREVIATED = re.compile(r"\b(?:[A-HJ-Z]|Dr|Fr|Hr|Mr|Mrs|Ms|Prof|Sr|Sra|St)\.$")
 """Words with a period that doesn't end a sentence."""
@@ -74,6 +80,8 @@ _BEFORE_NOUNS = frozenset(
 _UNTELLING = frozenset(
     """
     able absolutely accept across actually add against agree agreed almost along already
+    apologise apologised apologize apologized apology away below behind bless cried cries cry
+    crying down laugh laughed laughing laughs near past smile smiled sorry till under upon
     amazing amount another anyone anything anyway appreciate april around ask asked august
     awesome awful awhile beautiful become before began believe best bet better big biggest bit
     boost bring brings brought build busy call called came cause certain chance chat check
@@ -125,12 +133,25 @@ class Topic:
     repeats: tuple[int, ...] = ()
 
 
-def find_topics(memories: Sequence[Memory], links: Collection[Link]) -> list[Topic]:
-    """Return topics, the one with the newest memory first; each memory is in exactly one."""
+def find_topics(
+    memories: Sequence[Memory], links: Collection[Link], assistants: frozenset[str] = frozenset()
+) -> list[Topic]:
+    """Return topics, the one with the newest memory first; each memory is in exactly one.
+
+    ``assistants`` are names of speakers whose words tie nothing: what an assistant advises, asks
+    and echoes is not told of a matter. A relation can still join them to one.
+    """
     by_id = {memory.id: memory for memory in memories}
-    links = [link for link in links if link.older in by_id and link.newer in by_id]
+    told = {id: each for id, each in by_id.items() if not is_only_by(each.speakers, assistants)}
+    links = [
+        link
+        for link in links
+        if link.older in by_id
+        and link.newer in by_id
+        and (_is_relation(link) or (link.older in told and link.newer in told))
+    ]
     terms = _Terms(memories)
-    groups = _group(by_id, _find_ties(terms, links, by_id))
+    groups = _group(by_id, _find_ties(terms, links, told))
     telling = {id for link in links if _is_relation(link) for id in (link.older, link.newer)}
     topics: list[Topic] = []
     for group in groups:
@@ -145,7 +166,10 @@ def find_topics(memories: Sequence[Memory], links: Collection[Link]) -> list[Top
 
 
 def find_timelines(
-    memories: Sequence[Memory], links: Collection[Link], memory: int | None = None
+    memories: Sequence[Memory],
+    links: Collection[Link],
+    memory: int | None = None,
+    assistants: frozenset[str] = frozenset(),
 ) -> list[Timeline]:
     """Return each topic of several memories as a timeline, the one with the newest memory first.
 
@@ -159,7 +183,7 @@ def find_timelines(
             links=_links_among(topic.memories, links),
             retrieved=topic.memories[-1] if memory is None else memory,
         )
-        for topic in find_topics(memories, links)
+        for topic in find_topics(memories, links, assistants)
         if (
             len(topic.memories) > 1
             if memory is None
@@ -212,16 +236,20 @@ def _beginning(memory: Memory) -> str:
 Ties = Mapping[tuple[int, int], float]
 
 
-def _find_ties(terms: _Terms, links: Iterable[Link], by_id: Mapping[int, Memory]) -> Ties:
-    """Return how surely pairs of memories are of one matter, by pairs of ids in order."""
+def _find_ties(terms: _Terms, links: Iterable[Link], told: Mapping[int, Memory]) -> Ties:
+    """Return how surely pairs of memories are of one matter, by pairs of ids in order.
+
+    Only the words of ``told`` count; links do of all memories.
+    """
     shared: defaultdict[tuple[int, int], float] = defaultdict(float)
-    for term, sharing in terms.memories.items():
+    for term, having in terms.memories.items():
+        sharing = [id for id in having if id in told]
         if 2 <= len(sharing) <= MAX_SHARING and (weight := terms.weight(term)):
             for pair in combinations(sharing, 2):
                 shared[pair] += weight
     ties: dict[tuple[int, int], float] = {}
     for pair, weight in shared.items():
-        one, other = (by_id[id].speakers for id in pair)
+        one, other = (told[id].speakers for id in pair)
         same = not {*one}.isdisjoint(other)
         logit = RARITY * weight + SAME_SPEAKER * same + INTERCEPT
         if (chance := 1 / (1 + exp(-logit))) >= LEAST_CHANCE:
@@ -301,7 +329,10 @@ class _Terms:
         return self.rarity(term)
 
     def title(self, group: Sequence[Memory]) -> str:
-        """Return a title for memories; empty for a single one, and if no two share a noun."""
+        """Return a title for memories; empty for a single one, and if no two share a noun.
+
+        A single word names no matter to a stranger: the clause in which it is first told does.
+        """
         forms: defaultdict[str, list[str]] = defaultdict(list)
         nouns: set[str] = set()
         for memory in group:
@@ -309,18 +340,19 @@ class _Terms:
                 forms[term].append(found.form)
                 if found.is_noun:
                     nouns.add(term)
-        scores = {
+        shared = {
             term: min(len(seen), 6)
             * self.rarity(term)
             / (1 + len(self.memories[term]) / (4 * len(seen)))
             for term, seen in forms.items()
-            if len(seen) >= 2 and term in nouns and term in self.memories
+            if len(seen) >= 2 and term in self.memories
         }
+        scores = {term: score for term, score in shared.items() if term in nouns}
         least = MIN_SHARE * max(scores.values(), default=0.0)
         chosen: list[str] = []
         used: set[str] = set()
         for term in sorted(scores, key=lambda term: (-scores[term], -len(term), term)):
-            form = max(forms[term], key=forms[term].count)
+            form = max(forms[term], key=lambda form: (form.istitle(), forms[term].count(form)))
             if not used.isdisjoint(term.split(" ")) or any(
                 form in other or other in form for other in chosen
             ):
@@ -331,7 +363,28 @@ class _Terms:
             used.update(term.split(" "))
             chosen.append(form)
         title = ", ".join(chosen)
+        if len(chosen) < 2 and " " not in title and not UNSPACED.search(title):
+            words = chosen or [forms[term][0] for term in sorted(shared, key=shared.__getitem__)]
+            title = _find_clause(group, words[-1]) or title if words else title
         return title[:1].upper() + title[1:]
+
+
+def _find_clause(group: Iterable[Memory], word: str) -> str:
+    """Return the first short clause with a word; empty without any."""
+    for memory in group:
+        for clause in _BETWEEN_CLAUSES.split(without_attribution(memory.text)[:READ_LENGTH]):
+            clause = " ".join(clause.split()).rstrip(".")
+            if (
+                len(clause) <= MAX_TITLE
+                and len(_WORD.findall(clause)) >= MIN_CLAUSE
+                and word.casefold() in map(_without_ending, _WORD.findall(clause.casefold()))
+            ):
+                return clause
+    return ""
+
+
+def _without_ending(word: str) -> str:
+    return word.removesuffix("'s").removesuffix("’s")
 
 
 class _Term(NamedTuple):
@@ -355,31 +408,46 @@ def _find_terms(text: str) -> Mapping[str, _Term]:
         terms[term] = _Term(first.form, first.is_noun or is_noun) if first else _Term(form, is_noun)
 
     before, before_form, end, leads_to_noun = "", "", -1, False
+    waiting: tuple[str, str] | None = None  # a noun, unless another word that it describes follows
     for match in _WORD.finditer(text):
         form, start = match[0], match.start()
         folded = form.casefold().replace("’", "'")
         if language in _ELIDING and "'" in folded:  # j'ai, l'amie
             form, folded = (each.rpartition("'")[2] for each in (form.replace("’", "'"), folded))
-        if not text[max(0, end) : start].isspace():
+        if language == "en" and form.islower():
+            form = folded = intended(folded)
+        is_next = text[max(0, end) : start].isspace()
+        if not is_next:
             before, leads_to_noun = "", False
+        is_stopped = len(folded) < 3 or not stop.isdisjoint(
+            (folded, folded.removesuffix("'s"), _stem(folded, language))
+        )
+        if waiting:
+            describes = is_next and (not is_stopped or folded in ("one", "ones"))
+            add(*waiting, not describes)
+            waiting = None
         if is_unspaced and UNSPACED.search(form):
             for run in _untelling(language).split(form):
                 for gram in _split_grams(run):
                     add(gram, gram, True)
             before = ""
-        elif len(folded) < 3 or not stop.isdisjoint(
-            (folded, folded.removesuffix("'s"), _stem(folded, language))
-        ):
+        elif is_stopped:
             before, leads_to_noun = "", folded in _BEFORE_NOUNS
         else:
             form, term = _plain_form(form, text[max(0, start - 8) : start]), _stem(folded, language)
-            plain = form.removesuffix("'s").removesuffix("’s")
-            leads_to_noun = leads_to_noun or language != "en" or form != form.casefold()
-            add(term, plain, leads_to_noun)
+            plain = _without_ending(form)
+            is_name = language != "en" or form != form.casefold()
+            leads_to_noun = leads_to_noun or is_name
+            if leads_to_noun and not is_name:
+                waiting = (term, plain)
+            else:
+                add(term, plain, is_name)
             if before:
                 add(f"{before} {term}", f"{before_form} {plain}", True)
             before, before_form = term, form
         end = match.end()
+    if waiting:
+        add(*waiting, True)
     return terms
 
 
