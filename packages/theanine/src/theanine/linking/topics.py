@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from heapq import heapify, heappop, heappush
-from itertools import combinations
+from itertools import combinations, zip_longest
 from math import exp
 from typing import NamedTuple
 
@@ -77,6 +77,8 @@ _BEFORE_NOUNS = frozenset(
     "for with about from into by over during without".split()
 )
 """Words of English that a noun may follow directly; a verb or an adverb makes no title."""
+_ONES = ("one", "ones")
+"""Words of English before which a word describes, and names nothing."""
 _UNTELLING = frozenset(
     """
     able absolutely accept across actually add against agree agreed almost along already
@@ -239,16 +241,23 @@ Ties = Mapping[tuple[int, int], float]
 def _find_ties(terms: _Terms, links: Iterable[Link], told: Mapping[int, Memory]) -> Ties:
     """Return how surely pairs of memories are of one matter, by pairs of ids in order.
 
-    Only the words of ``told`` count; links do of all memories.
+    Only the words of ``told`` count, if a noun is among those that two share; links do of all
+    memories.
     """
     shared: defaultdict[tuple[int, int], float] = defaultdict(float)
+    named: set[tuple[int, int]] = set()
     for term, having in terms.memories.items():
         sharing = [id for id in having if id in told]
         if 2 <= len(sharing) <= MAX_SHARING and (weight := terms.weight(term)):
-            for pair in combinations(sharing, 2):
+            pairs = [*combinations(sharing, 2)]
+            for pair in pairs:
                 shared[pair] += weight
+            if term in terms.nouns:
+                named.update(pairs)
     ties: dict[tuple[int, int], float] = {}
     for pair, weight in shared.items():
+        if pair not in named:
+            continue
         one, other = (told[id].speakers for id in pair)
         same = not {*one}.isdisjoint(other)
         logit = RARITY * weight + SAME_SPEAKER * same + INTERCEPT
@@ -297,6 +306,7 @@ class _Terms:
 
     Attributes:
         memories: for each term, the ids of the memories that have it, ascending.
+        nouns: the terms that are a noun or a name in one of them.
     """
 
     def __init__(self, memories: Sequence[Memory]) -> None:
@@ -305,9 +315,12 @@ class _Terms:
         names = {stem(word.casefold()) for name in speakers for word in _WORD.findall(name)}
         self._found = {memory.id: _find_terms(memory.text) for memory in memories}
         self.memories: defaultdict[str, list[int]] = defaultdict(list)
+        self.nouns: set[str] = set()
         for memory in sorted(self._found):
-            for term in self._found[memory]:
+            for term, found in self._found[memory].items():
                 self.memories[term].append(memory)
+                if found.is_noun:
+                    self.nouns.add(term)
         for term in [each for each in self.memories if not names.isdisjoint(each.split(" "))]:
             del self.memories[term]
         self._rarities: dict[str, float] = {}
@@ -329,17 +342,14 @@ class _Terms:
         return self.rarity(term)
 
     def title(self, group: Sequence[Memory]) -> str:
-        """Return a title for memories; empty for a single one, and if no two share a noun.
+        """Return a title for memories; empty for a single one, and if no words make one.
 
         A single word names no matter to a stranger: the clause in which it is first told does.
         """
         forms: defaultdict[str, list[str]] = defaultdict(list)
-        nouns: set[str] = set()
         for memory in group:
             for term, found in self._found[memory.id].items():
                 forms[term].append(found.form)
-                if found.is_noun:
-                    nouns.add(term)
         shared = {
             term: min(len(seen), 6)
             * self.rarity(term)
@@ -347,7 +357,7 @@ class _Terms:
             for term, seen in forms.items()
             if len(seen) >= 2 and term in self.memories
         }
-        scores = {term: score for term, score in shared.items() if term in nouns}
+        scores = {term: score for term, score in shared.items() if term in self.nouns}
         least = MIN_SHARE * max(scores.values(), default=0.0)
         chosen: list[str] = []
         used: set[str] = set()
@@ -365,7 +375,7 @@ class _Terms:
         title = ", ".join(chosen)
         if len(chosen) < 2 and " " not in title and not UNSPACED.search(title):
             words = chosen or [forms[term][0] for term in sorted(shared, key=shared.__getitem__)]
-            title = _find_clause(group, words[-1]) or title if words else title
+            title = _find_clause(group, words[-1]) if words else ""
         return title[:1].upper() + title[1:]
 
 
@@ -399,16 +409,55 @@ def _find_terms(text: str) -> Mapping[str, _Term]:
     """Return the terms of a text."""
     text = _ATTACHMENT.sub(" ", without_attribution(text)[:READ_LENGTH])
     language = guess_language(text)
-    stop = _stop_words(language)
-    is_unspaced = UNSPACED.search(text) is not None
     terms: dict[str, _Term] = {}
 
     def add(term: str, form: str, is_noun: bool) -> None:
         first = terms.get(term)
         terms[term] = _Term(first.form, first.is_noun or is_noun) if first else _Term(form, is_noun)
 
-    before, before_form, end, leads_to_noun = "", "", -1, False
-    waiting: tuple[str, str] | None = None  # a noun, unless another word that it describes follows
+    words = [*_read_words(text, language)]
+    before, leads_to_noun = None, False
+    for word, following in zip_longest(words, words[1:]):
+        if not word.is_next:
+            before, leads_to_noun = None, False
+        if UNSPACED.search(word.form):
+            for run in _untelling(language).split(word.form):
+                for gram in _split_grams(run):
+                    add(gram, gram, True)
+            before = None
+        elif not word.term:
+            before, leads_to_noun = None, word.form in _BEFORE_NOUNS
+        else:
+            plain = _without_ending(word.form)
+            is_name = language != "en" or plain != plain.casefold()
+            leads_to_noun = leads_to_noun or is_name
+            describes = (
+                following and following.is_next and (following.term or following.form in _ONES)
+            )
+            add(word.term, plain, is_name or (leads_to_noun and not describes))
+            if before:
+                add(f"{before.term} {word.term}", f"{before.form} {plain}", leads_to_noun)
+            before = word
+    return terms
+
+
+class _Word(NamedTuple):
+    """A word of a text.
+
+    Attributes:
+        form: as it is written, in lower case if it tells nothing or only begins a sentence.
+        term: its stem; empty if it tells nothing.
+        is_next: whether nothing but a space stands between it and the word before.
+    """
+
+    form: str
+    term: str
+    is_next: bool
+
+
+def _read_words(text: str, language: Language) -> Iterator[_Word]:
+    stop = _stop_words(language)
+    end = -1
     for match in _WORD.finditer(text):
         form, start = match[0], match.start()
         folded = form.casefold().replace("’", "'")
@@ -417,38 +466,14 @@ def _find_terms(text: str) -> Mapping[str, _Term]:
         if language == "en" and form.islower():
             form = folded = intended(folded)
         is_next = text[max(0, end) : start].isspace()
-        if not is_next:
-            before, leads_to_noun = "", False
-        is_stopped = len(folded) < 3 or not stop.isdisjoint(
-            (folded, folded.removesuffix("'s"), _stem(folded, language))
-        )
-        if waiting:
-            describes = is_next and (not is_stopped or folded in ("one", "ones"))
-            add(*waiting, not describes)
-            waiting = None
-        if is_unspaced and UNSPACED.search(form):
-            for run in _untelling(language).split(form):
-                for gram in _split_grams(run):
-                    add(gram, gram, True)
-            before = ""
-        elif is_stopped:
-            before, leads_to_noun = "", folded in _BEFORE_NOUNS
-        else:
-            form, term = _plain_form(form, text[max(0, start - 8) : start]), _stem(folded, language)
-            plain = _without_ending(form)
-            is_name = language != "en" or form != form.casefold()
-            leads_to_noun = leads_to_noun or is_name
-            if leads_to_noun and not is_name:
-                waiting = (term, plain)
-            else:
-                add(term, plain, is_name)
-            if before:
-                add(f"{before} {term}", f"{before_form} {plain}", True)
-            before, before_form = term, form
         end = match.end()
-    if waiting:
-        add(*waiting, True)
-    return terms
+        term = _stem(folded, language)
+        if UNSPACED.search(form):
+            yield _Word(form, form, is_next)
+        elif len(folded) < 3 or not stop.isdisjoint((folded, _without_ending(folded), term)):
+            yield _Word(folded, "", is_next)
+        else:
+            yield _Word(_plain_form(form, text[max(0, start - 8) : start]), term, is_next)
 
 
 def _stem(word: str, language: Language) -> str:

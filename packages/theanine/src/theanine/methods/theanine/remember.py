@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from theanine.embeddings.base import Vectors
-from theanine.methods.base import Context, Estimate
 from theanine.linking.reading import is_only_by
+from theanine.methods.base import Context, Estimate
 from theanine.methods.shared.memories import embed_memories
 from theanine.methods.shared.pairs import Pair, pair_with_earlier
 from theanine.methods.shared.respond import MethodBase
