@@ -95,7 +95,7 @@ _ONES = ("one", "ones")
 _UNTELLING = frozenset(
     """
     able absolutely accept across actually add against agree agreed almost along already
-    apologise apologised apologize apologized apology away below behind bless cried cries cry
+    apologise apologised apologize apologized apology away below famous popular behind bless cried cries cry
     crying down laugh laughed laughing laughs near past smile smiled sorry till under upon
     amazing amount another anyone anything anyway appreciate april around ask asked august
     awesome awful awhile beautiful become before began believe best bet better big biggest bit
@@ -243,6 +243,7 @@ def _without_repetitions(
 def _beginning(memory: Memory) -> str:
     """Return the first words of a memory, as the title of what shares no word."""
     words = " ".join(without_attribution(memory.text).strip(" “”").split())
+    words = words[:1].upper() + words[1:]
     if len(words) <= MAX_TITLE:
         return words
     cut = words[:MAX_TITLE]
@@ -328,10 +329,9 @@ def _without_doubtful_pairs(
     for group in groups:
         if len(group) == 2 and frozenset(group) not in linked:
             older, newer = sorted((by_id[id] for id in group), key=lambda memory: memory.order)
-            if guess_language(older.text) == guess_language(newer.text) == "en":
-                pairs.append((older, newer))
-                continue
-        result.append(group)
+            pairs.append((older, newer))
+        else:
+            result.append(group)
     rows = pair_features(
         [
             (
@@ -394,9 +394,12 @@ class _Terms:
         A single word names no matter to a stranger: the clause in which it is first told does.
         """
         forms: defaultdict[str, list[str]] = defaultdict(list)
+        nouns: set[str] = set()
         for memory in group:
             for term, found in self._found[memory.id].items():
                 forms[term].append(found.form)
+                if found.is_noun:
+                    nouns.add(term)
         shared = {
             term: min(len(seen), 6)
             * self.rarity(term)
@@ -404,7 +407,7 @@ class _Terms:
             for term, seen in forms.items()
             if len(seen) >= 2 and term in self.memories
         }
-        scores = {term: score for term, score in shared.items() if term in self.nouns}
+        scores = {term: score for term, score in shared.items() if term in nouns}
         least = MIN_SHARE * max(scores.values(), default=0.0)
         chosen: list[str] = []
         used: set[str] = set()

@@ -96,10 +96,16 @@ def governs(newer: str, older: str) -> bool:
 
 
 def _moves_on(newer: str, older: str) -> bool:
-    """Whether it says that something changed "from X to Y", and the older one has X and not Y."""
+    """Whether it says that something changed "from X to Y", and the older one has X and not Y.
+
+    In other languages than English, whose prepositions say more, X and Y must be names or numbers.
+    """
     words = set(written_words(older))
+    is_english = guess_language(newer) == "en"
     for sentence in filter(_CHANGING.search, _happened(newer)):
         for match in _FROM_TO.finditer(sentence):
+            if not is_english and any(match[number][0].islower() for number in (1, 2)):
+                continue
             before, after = ({*written_words(match[number])} for number in (1, 2))
             if before & words and after and not after & words:
                 return True
