@@ -369,3 +369,17 @@ def test_a_statement_that_looks_like_a_day_is_not_taken_for_one(client: theanine
     client.remember()
     text = client.user("ana").recall("Who sold the boat Bella?").text
     assert text == "-- 1 March 2026\n– 9 May 2023 they sold the boat Bella"
+
+
+def test_the_end_of_a_chain_of_changes_comes_with_an_older_state(client: theanine.Client) -> None:
+    log(
+        client,
+        ("I play the harpsichord in the Brestova consort.",),
+        ("I sold the harpsichord of the Brestova consort and bought a lute.",),
+        ("I sold the lute that I bought: a theorbo stands in its corner.",),
+    )
+    ana = client.user("ana")
+    ana.remember()
+    assert [link.relation for link in ana.links()] == [Relation.CHANGED, Relation.CHANGED]
+    [part] = ana.recall("Do I play the harpsichord in the consort?", limit=1).parts
+    assert part.text.index("theorbo") < part.text.index("I play the harpsichord")

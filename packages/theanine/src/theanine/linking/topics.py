@@ -95,8 +95,9 @@ _ONES = ("one", "ones")
 _UNTELLING = frozenset(
     """
     able absolutely accept across actually add against agree agreed almost along already
-    apologise apologised apologize apologized apology away below famous popular behind bless cried cries cry
-    crying down laugh laughed laughing laughs near past smile smiled sorry till under upon
+    apologise apologised apologize apologized apology away behind below bless cried cries cry
+    crying down famous laugh laughed laughing laughs near past popular smile smiled sorry till
+    under upon
     amazing amount another anyone anything anyway appreciate april around ask asked august
     awesome awful awhile beautiful become before began believe best bet better big biggest bit
     boost bring brings brought build busy call called came cause certain chance chat check
