@@ -217,19 +217,15 @@ def is_only_by(speakers: Sequence[str], names: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=20_000)
 def intended(word: str) -> str:
-    """Return the English word that is meant by one with two letters swapped, such as "wiht".
+    """Return the function word that is meant by one with two letters swapped, such as "wiht".
 
-    A word in lower case that is known, or that no swap of adjacent letters makes a known one, is
-    returned as it is.
+    A word in lower case that is known, or that no swap of adjacent letters makes a function word,
+    is returned as it is.
     """
-    if len(word) < MIN_SWAPPED or not word.isascii() or not word.islower() or _is_known(word):
+    if len(word) < MIN_SWAPPED or word in FUNCTION_WORDS or stem(word) in load_background().idf:
         return word
     swaps = (word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(len(word) - 1))
-    return next(filter(_is_known, swaps), word)
-
-
-def _is_known(word: str) -> bool:
-    return word in FUNCTION_WORDS or stem(word) in load_background().idf
+    return next(filter(FUNCTION_WORDS.__contains__, swaps), word)
 
 
 def may_be_linked(older: Reading, newer: Reading) -> bool:
