@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -369,3 +370,24 @@ def test_a_statement_that_looks_like_a_day_is_not_taken_for_one(client: theanine
     client.remember()
     text = client.user("ana").recall("Who sold the boat Bella?").text
     assert text == "-- 1 March 2026\n– 9 May 2023 they sold the boat Bella"
+
+
+def test_the_end_of_a_chain_of_changes_comes_with_an_older_state(tmp_path: Path) -> None:
+    store = tmp_path / "memory.db"
+    with theanine.open(str(store)) as client:
+        log(
+            client,
+            ("I play the harpsichord in the Brestova consort.",),
+            ("Three rooms near the Danube, and the kitchen faces a chestnut tree.",),
+            ("Eva counts herons on Fridays, and my knees have begun to forgive the stairs.",),
+            *((f"Our harpsichord in hall {n} needed {n} strings.",) for n in range(2, 8)),
+        )
+        client.user("ana").remember()
+    with sqlite3.connect(store) as rows:  # as a model judges them, which no wording tells
+        for older, newer in ((1, 2), (2, 3)):
+            link = (1, newer, older, "theanine", "Changed", "", 0.5, "a-model", "relate@2")
+            rows.execute("insert into link values (?, ?, ?, ?, ?, ?, ?, ?, ?)", link)
+    with theanine.open(str(store)) as client:
+        recollection = client.user("ana").recall("Do I play in the Brestova consort?", limit=1)
+        [part] = recollection.parts
+        assert part.text.index("herons") < part.text.index("Brestova")

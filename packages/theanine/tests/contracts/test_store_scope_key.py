@@ -305,6 +305,7 @@ async def read(store: Any) -> None:
     await store.turns(ANA, session=1, thread="thread", role="user", key="k1", last=2)
     await store.turns(ANA, ids=[1, 2])
     await store.turns(ANA, after=1, upto=3)
+    await store.assistants(ANA)
     await store.turns_with_recalls(ANA)
     await store.turn_metadata(ANA, after=0, upto=9)
     await store.count_turns(ANA, session=1)

@@ -1,10 +1,12 @@
-"""The bundled conversation is readable and dated, and its questions name real turns."""
+"""The bundled conversations are readable and dated, and their questions name real turns."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from theanine.demo import HARBOUR, load_questions
+import pytest
+
+from theanine.demo import CONVERSATIONS, HARBOUR, LINDA, ConversationName, load_questions
 from theanine.importers import read_histories
 
 READING = read_histories(HARBOUR)
@@ -29,10 +31,28 @@ def test_ana_and_theo_take_turns() -> None:
         assert speakers == [("Ana", "user"), ("Theo", "assistant")] * (len(speakers) // 2)
 
 
-def test_the_sources_of_questions_are_user_turns() -> None:
-    user_keys = {t.key for s in SESSIONS for t in s.turns if t.role == "user"}
-    questions = load_questions()
-    assert [q.kind for q in questions] == ["change", "cause", "time", "hindrance", "fact"]
+def test_linda_and_her_companion_take_turns_on_ten_days() -> None:
+    [history] = read_histories(LINDA).histories
+    assert history.name == "linda" and len(history.transcripts) == 10
+    for session in history.transcripts:
+        speakers = [(t.speaker, t.role) for t in session.turns]
+        expected = [("Linda", "user"), ("Companion", "assistant")] * (len(speakers) // 2)
+        assert session.dated and speakers == expected
+    licence = LINDA.with_suffix(".LICENSE").read_text()
+    assert "MemoryBank" in licence and "MIT License" in licence
+
+
+def test_the_questions_are_of_several_kinds() -> None:
+    kinds = [question.kind for question in load_questions()]
+    assert kinds == ["change", "cause", "time", "hindrance", "fact"]
+
+
+@pytest.mark.parametrize("conversation", CONVERSATIONS)
+def test_the_sources_of_questions_are_user_turns(conversation: ConversationName) -> None:
+    [history] = read_histories(CONVERSATIONS[conversation][0]).histories
+    user_keys = {t.key for s in history.transcripts for t in s.turns if t.role == "user"}
+    questions = load_questions(conversation)
+    assert len(questions) == 5
     for question in questions:
         assert set(question.sources) <= user_keys
         assert question.question.endswith("?")

@@ -11,7 +11,7 @@ from theanine.embeddings.static import StaticEmbedder
 from theanine.linking.features import feature_names, pair_features
 from theanine.linking.forest import Forest
 from theanine.linking.model import load_model
-from theanine.linking.reading import may_be_linked, read_statement
+from theanine.linking.reading import intended, may_be_linked, read_statement
 from theanine.retrieval.languages import guess_language
 from theanine.retrieval.ranking import Ranking, Unit
 from theanine.stop_words import STOP_WORDS
@@ -73,6 +73,25 @@ def test_turns_need_a_rare_word_in_common_and_statements_do_not() -> None:
     assert not may_be_linked(first, second)
     statement = read_statement("Speaker A likes music.", ())
     assert may_be_linked(statement, second)
+
+
+@pytest.mark.parametrize("word", ["choir", "form", "ana", "violin", "with", ""])
+def test_a_word_is_read_as_it_is(word: str) -> None:
+    assert intended(word) == word
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("wiht", "with"), ("htat", "that"), ("jsut", "just")]
+)
+def test_a_misspelled_function_word_is_read_as_what_is_meant(written: str, meant: str) -> None:
+    assert intended(written) == meant
+    assert written not in read_statement(f"I dance {written} the postman.", ("Ana",)).words
+
+
+def test_numbers_in_common_link_nothing() -> None:
+    first = read_statement("My shop opens at 08:00.", ("Ana",))
+    second = read_statement("A socket of 08.00 mm.", ("Ana",))
+    assert not may_be_linked(first, second)
 
 
 def test_a_floor_keeps_the_chances_above_it() -> None:

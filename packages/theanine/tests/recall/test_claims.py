@@ -37,6 +37,11 @@ def test_explicit_changes(older: str, newer: str) -> None:
         ("I love swimming.", "I no longer eat meat."),
         ("My sister is a pilot.", "My brother is a nurse in Linz."),
         ("It costs 20 euros.", "The museum has 20 rooms."),
+        ("I won't quit on my dreams.", "I won't quit, even when it's hard."),  # denied
+        ("I sell the house in Split.", "We never sold the house in Split."),
+        ("The gym sees me weekly.", "Glen goes to the gym weekly, his hats no longer fit."),
+        ("The shop is closed on Monday.", "The shop is open from Monday to Friday."),
+        ("Vivo en una torre de cristal.", "Subí a la torre de cristal para ver gaviotas."),
     ],
 )
 def test_what_is_no_change(older: str, newer: str) -> None:
@@ -65,10 +70,11 @@ def test_the_same_of_another_person_is_no_change(
     assert not replaces(older, newer)
 
 
-def test_a_cue_governs_what_its_sentence_shares() -> None:
+def test_a_cue_governs_what_its_clause_shares() -> None:
     older = "I can't walk to the harbour because the horns make me shake."
     assert governs("I have seen Dr. Novak. I no longer shake when I hear the horns.", older)
     assert not governs("I no longer eat meat. The horns of the harbour make me shake.", older)
+    assert not governs("I no longer eat meat, but the horns of the harbour make me shake.", older)
 
 
 PLANS = [

@@ -128,7 +128,7 @@ def compare(
     """
     if data is None:
         data = HARBOUR
-        questions = questions or HARBOUR.with_name("questions.json")
+        questions = questions or HARBOUR.with_suffix(".questions.json")
     compared = _parse_methods(methods, settings or [])
     config = compare_config(
         compared, reranker=reranker, rerank_depth=rerank_depth,

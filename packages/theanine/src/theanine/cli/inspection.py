@@ -261,7 +261,10 @@ def _write_page(
 ) -> None:
     """Write the page of a user's memories, or of those on the matter of one memory."""
     links = stored.links()
-    topics = find_topics(memories, links)
+    turns = stored.turns()
+    others = {turn.speaker for turn in turns if turn.role != "assistant"}
+    assistants = frozenset(turn.speaker for turn in turns) - others
+    topics = find_topics(memories, links, assistants)
     if memory is not None:
         topics = [topic for topic in topics if memory in (*topic.memories, *topic.repeats)]
         ids = {id for topic in topics for id in (*topic.memories, *topic.repeats)}
@@ -271,7 +274,7 @@ def _write_page(
     pinned = {memory.id for memory in stored.memories(pinned=True)}
     graph = build_graph(memories, links, stored.marks(), sessions, pinned, topics=topics)
     shown = {memory.session for memory in memories}
-    turns = [turn for turn in stored.turns() if turn.session in shown]
+    turns = [turn for turn in turns if turn.session in shown]
     write_text(file, build_timeline_file(graph, memories, links, turns, user=stored.scope.user))
     counts = f"{pluralize(len(memories), 'memories')}, {pluralize(len(links), 'links')}"
     console().print(f"wrote {file}: {counts}", markup=False)

@@ -26,12 +26,12 @@ from theanine.cli.rendering import (
 )
 from theanine.cli.selection import SelectionOptions, TimeOptions, WhereOption, parse_where
 from theanine.client.options import RecallArguments
-from theanine.demo import HARBOUR, load_questions
+from theanine.demo import CONVERSATIONS, ConversationName, load_questions
 from theanine.importers import read_histories
 from theanine.types import Recollection
 
 DEMO_TIMELINES = 4
-DEMO_BUDGET = 120
+DEMO_BUDGET = 200
 """Tokens of each recollection of the demo: what fits on a screen."""
 
 
@@ -125,14 +125,24 @@ def _why_empty(recollection: Recollection, arguments: RecallArguments) -> str:
     return "Nothing relevant is known."
 
 
-def demo() -> None:
-    """Remember a bundled conversation and answer questions from it."""
+def demo(
+    conversation: Annotated[
+        ConversationName,
+        typer.Option(help="Ana was written for this demo, Linda by other authors."),
+    ] = "ana",
+) -> None:
+    """Remember a bundled conversation and answer questions from it.
+
+    \b
+    theanine demo
+    theanine demo --conversation linda
+    """
+    file, about = CONVERSATIONS[conversation]
     with TemporaryDirectory() as folder, theanine.open(f"{folder}/demo.db") as client:
-        history = read_histories(HARBOUR).histories[0]
-        memory = client.user("ana")
-        imported = memory.log(history)
+        memory = client.user(conversation)
+        imported = memory.log(read_histories(file).histories[0])
         turns = pluralize(imported.turns_new, "turns")
-        console().print(f"{turns} in {pluralize(imported.sessions_new, 'sessions')}, over a year")
+        console().print(f"{turns} in {pluralize(imported.sessions_new, 'sessions')}, {about}")
         with progress(imported.sessions_new, "remembering") as step:
             reports = memory.remember(progress=lambda _: step())
         memories = pluralize(sum(report.memories for report in reports), "memories")
@@ -141,6 +151,6 @@ def demo() -> None:
         count = pluralize(len(timelines), "timelines")
         console().print(f"{memories}, {links}, {count}; the longest:")
         show_timelines(timelines[:DEMO_TIMELINES])
-        for question in load_questions():
+        for question in load_questions(conversation):
             console().print(f"\nQ  {question.question}", style="bold", markup=False)
             show_recollection(memory.recall(question.question, budget=DEMO_BUDGET))

@@ -139,7 +139,10 @@ class RecordOperations:
         if memory is not None and memory not in index:
             raise self._unknown(memory)
         links = [*index.graph.links.values()]
-        return await to_thread.run_sync(find_timelines, [*index.memories], links, memory)
+        assistants = await self._engine.store.assistants(self.scope)
+        return await to_thread.run_sync(
+            find_timelines, [*index.memories], links, memory, assistants
+        )
 
     async def profile(self, *, as_of: Moment | None = None) -> Profile:
         """Return what is known of the user, in the user's own words; no model is asked.

@@ -58,6 +58,8 @@ CUES: tuple[tuple[str, re.Pattern[str]], ...] = (
 """Kinds of cues; a sentence has a bit for each."""
 MAX_IDF = 9.6
 """Weight of a word that the background texts don't have, about the logarithm of their number."""
+MIN_SWAPPED = 4
+"""Letters of a word from which two swapped ones are set right."""
 MIN_RAREST, MIN_SHARED, MIN_SHARED_BY_OTHERS = 4.0, 4.4, 11.5
 """Weights of :func:`may_be_linked`: of the rarest shared word, and of all."""
 _READ = 2_000
@@ -73,6 +75,7 @@ _ROLE = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z]\w+")
+_CAPITALIZED = re.compile(r"\b[A-Z]\w+")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -126,8 +129,15 @@ class Reading:
         self._omitted = _words_of(speakers)
         self._cased = raw if speakers else _ROLE.sub(" ", _LETTERED.sub(" ", raw))
         self.text = cues.normal(self._cased)
-        self._function_words = FUNCTION_WORDS | _foreign_function_words(guess_language(self._cased))
-        spoken = words(self.text)
+        language = guess_language(self._cased)
+        self._function_words = FUNCTION_WORDS | _foreign_function_words(language)
+        capitalized = {name.lower() for name in _CAPITALIZED.findall(raw)}
+        self._meant = (
+            {word: intended(word) for word in {*words(self.text)} - capitalized}
+            if language == "en"
+            else {}
+        )
+        spoken = [self._meant.get(word, word) for word in words(self.text)]
         first: dict[str, str] = {}
         for word in spoken:
             if self._is_content(word):
@@ -143,7 +153,9 @@ class Reading:
         self.bigrams = _number_bigrams(spoken)
 
     def _is_content(self, word: str) -> bool:
-        return len(word) > 1 and word not in self._function_words | self._omitted
+        # Two numbers that are the same don't tell that what is counted is.
+        is_number = word.isdigit()
+        return len(word) > 1 and not is_number and word not in self._function_words | self._omitted
 
     @cached_property
     def _cues(self) -> tuple[int, NDArray[np.int32]]:
@@ -153,6 +165,7 @@ class Reading:
             bits = _bits(part)
             every |= bits
             for word in words(part):
+                word = self._meant.get(word, word)
                 if (term := stem(word)) in of_terms and self._is_content(word):
                     of_terms[term] |= bits
         return every, np.fromiter(of_terms.values(), np.int32, len(of_terms))
@@ -195,6 +208,24 @@ class Reading:
 def read_statement(text: str, speakers: tuple[str, ...]) -> Reading:
     """Return the reading of a memory's text; the latest ones are cached."""
     return Reading(text, speakers)
+
+
+def is_only_by(speakers: Sequence[str], names: frozenset[str]) -> bool:
+    """Whether there are speakers, and all of them have one of these names."""
+    return bool(speakers) and names.issuperset(speakers)
+
+
+@lru_cache(maxsize=20_000)
+def intended(word: str) -> str:
+    """Return the function word that is meant by one with two letters swapped, such as "wiht".
+
+    A word in lower case that is known, or that no swap of adjacent letters makes a function word,
+    is returned as it is.
+    """
+    if len(word) < MIN_SWAPPED or word in FUNCTION_WORDS or stem(word) in load_background().idf:
+        return word
+    swaps = (word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(len(word) - 1))
+    return next(filter(FUNCTION_WORDS.__contains__, swaps), word)
 
 
 def may_be_linked(older: Reading, newer: Reading) -> bool:

@@ -15,11 +15,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from heapq import heapify, heappop, heappush
-from itertools import combinations
+from itertools import combinations, zip_longest
 from math import exp
 from typing import NamedTuple
 
-from theanine.linking.reading import MAX_IDF, load_background
+from theanine.linking.features import pair_features
+from theanine.linking.model import load_model
+from theanine.linking.reading import (
+    MAX_IDF,
+    intended,
+    is_only_by,
+    load_background,
+    read_statement,
+)
 from theanine.retrieval import languages
 from theanine.retrieval.languages import GRAMMAR, UNSPACED, Language, everyday_words, guess_language
 from theanine.stop_words import STOP_WORDS
@@ -48,16 +56,27 @@ LINKED, RELATED, CHANGED = 0.8, 1.0, 2.0
 """Ties of memories that are linked, by a relation, by a change: in a long story, too, a state is
 with what it changed to."""
 
+SURE = 0.72
+"""Least chance, by the linker, of two memories that make a topic by themselves: of 34 timelines of
+14 diaries it drops the eight of two lines that a reader finds on different matters, and four
+others (``corpus/diaries_choose.jsonl``)."""
+
 TITLE_TERMS = 3
 """Maximum terms in a title: words and pairs of words."""
 MAX_TITLE = 44
 """Maximum characters of a title."""
 MIN_SHARE = 1 / 3
 """Least score of a further term of a title, as a share of the best term's score."""
+MIN_CLAUSE = 4
+"""Least words of a clause that is a title."""
 READ_LENGTH = 600
 """Characters of a memory that are read for terms."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_BETWEEN_CLAUSES = re.compile(
+    r"[,;:!?…–—“”\"()]+|(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bMrs)\.(?=\s|$)|"
+    r"\b(?:and|but|because|so|since|when|which|who|while)\b"
+)
 _WORD_OR_NUMBER = re.compile(r"\w+")
 _ABBREVIATED = re.compile(r"\b(?:[A-HJ-Z]|Dr|Fr|Hr|Mr|Mrs|Ms|Prof|Sr|Sra|St)\.$")
 """Words with a period that doesn't end a sentence."""
@@ -71,9 +90,14 @@ _BEFORE_NOUNS = frozenset(
     "for with about from into by over during without".split()
 )
 """Words of English that a noun may follow directly; a verb or an adverb makes no title."""
+_ONES = ("one", "ones")
+"""Words of English before which a word describes, and names nothing."""
 _UNTELLING = frozenset(
     """
     able absolutely accept across actually add against agree agreed almost along already
+    apologise apologised apologize apologized apology away behind below bless cried cries cry
+    crying down famous laugh laughed laughing laughs near past popular smile smiled sorry till
+    under upon
     amazing amount another anyone anything anyway appreciate april around ask asked august
     awesome awful awhile beautiful become before began believe best bet better big biggest bit
     boost bring brings brought build busy call called came cause certain chance chat check
@@ -125,12 +149,26 @@ class Topic:
     repeats: tuple[int, ...] = ()
 
 
-def find_topics(memories: Sequence[Memory], links: Collection[Link]) -> list[Topic]:
-    """Return topics, the one with the newest memory first; each memory is in exactly one."""
+def find_topics(
+    memories: Sequence[Memory], links: Collection[Link], assistants: frozenset[str] = frozenset()
+) -> list[Topic]:
+    """Return topics, the one with the newest memory first; each memory is in exactly one.
+
+    ``assistants`` are names of speakers whose words tie nothing: what an assistant advises, asks
+    and echoes is not told of a matter. A relation can still join them to one.
+    """
     by_id = {memory.id: memory for memory in memories}
-    links = [link for link in links if link.older in by_id and link.newer in by_id]
+    told = {id: each for id, each in by_id.items() if not is_only_by(each.speakers, assistants)}
+    links = [
+        link
+        for link in links
+        if link.older in by_id
+        and link.newer in by_id
+        and (_is_relation(link) or (link.older in told and link.newer in told))
+    ]
     terms = _Terms(memories)
-    groups = _group(by_id, _find_ties(terms, links, by_id))
+    groups = _group(by_id, _find_ties(terms, links, told))
+    groups = _without_doubtful_pairs(groups, links, by_id)
     telling = {id for link in links if _is_relation(link) for id in (link.older, link.newer)}
     topics: list[Topic] = []
     for group in groups:
@@ -145,7 +183,10 @@ def find_topics(memories: Sequence[Memory], links: Collection[Link]) -> list[Top
 
 
 def find_timelines(
-    memories: Sequence[Memory], links: Collection[Link], memory: int | None = None
+    memories: Sequence[Memory],
+    links: Collection[Link],
+    memory: int | None = None,
+    assistants: frozenset[str] = frozenset(),
 ) -> list[Timeline]:
     """Return each topic of several memories as a timeline, the one with the newest memory first.
 
@@ -159,7 +200,7 @@ def find_timelines(
             links=_links_among(topic.memories, links),
             retrieved=topic.memories[-1] if memory is None else memory,
         )
-        for topic in find_topics(memories, links)
+        for topic in find_topics(memories, links, assistants)
         if (
             len(topic.memories) > 1
             if memory is None
@@ -203,6 +244,7 @@ def _without_repetitions(
 def _beginning(memory: Memory) -> str:
     """Return the first words of a memory, as the title of what shares no word."""
     words = " ".join(without_attribution(memory.text).strip(" “”").split())
+    words = words[:1].upper() + words[1:]
     if len(words) <= MAX_TITLE:
         return words
     cut = words[:MAX_TITLE]
@@ -212,16 +254,27 @@ def _beginning(memory: Memory) -> str:
 Ties = Mapping[tuple[int, int], float]
 
 
-def _find_ties(terms: _Terms, links: Iterable[Link], by_id: Mapping[int, Memory]) -> Ties:
-    """Return how surely pairs of memories are of one matter, by pairs of ids in order."""
+def _find_ties(terms: _Terms, links: Iterable[Link], told: Mapping[int, Memory]) -> Ties:
+    """Return how surely pairs of memories are of one matter, by pairs of ids in order.
+
+    Only the words of ``told`` count, if a noun is among those that two share; links do of all
+    memories.
+    """
     shared: defaultdict[tuple[int, int], float] = defaultdict(float)
-    for term, sharing in terms.memories.items():
+    named: set[tuple[int, int]] = set()
+    for term, having in terms.memories.items():
+        sharing = [id for id in having if id in told]
         if 2 <= len(sharing) <= MAX_SHARING and (weight := terms.weight(term)):
-            for pair in combinations(sharing, 2):
+            pairs = [*combinations(sharing, 2)]
+            for pair in pairs:
                 shared[pair] += weight
+            if term in terms.nouns:
+                named.update(pairs)
     ties: dict[tuple[int, int], float] = {}
     for pair, weight in shared.items():
-        one, other = (by_id[id].speakers for id in pair)
+        if pair not in named:
+            continue
+        one, other = (told[id].speakers for id in pair)
         same = not {*one}.isdisjoint(other)
         logit = RARITY * weight + SAME_SPEAKER * same + INTERCEPT
         if (chance := 1 / (1 + exp(-logit))) >= LEAST_CHANCE:
@@ -264,11 +317,44 @@ def _group(memories: Iterable[int], ties: Ties) -> list[list[int]]:
     return list(groups.values())
 
 
+def _without_doubtful_pairs(
+    groups: Iterable[list[int]], links: Iterable[Link], by_id: Mapping[int, Memory]
+) -> list[list[int]]:
+    """Return the groups, those of two that are only tied by words apart unless surely linked.
+
+    The linker, which takes longer, reads more than the words that both have.
+    """
+    linked = {frozenset((link.older, link.newer)) for link in links}
+    result: list[list[int]] = []
+    pairs: list[tuple[Memory, Memory]] = []
+    for group in groups:
+        if len(group) == 2 and frozenset(group) not in linked:
+            older, newer = sorted((by_id[id] for id in group), key=lambda memory: memory.order)
+            pairs.append((older, newer))
+        else:
+            result.append(group)
+    rows = pair_features(
+        [
+            (
+                read_statement(older.text, older.speakers),
+                read_statement(newer.text, newer.speakers),
+                (newer.at - older.at).total_seconds() / 86_400 if older.dated else None,
+            )
+            for older, newer in pairs
+        ]
+    )
+    for (older, newer), chance in zip(pairs, load_model().link_chances(rows), strict=True):
+        ids = [older.id, newer.id]
+        result += [ids] if chance >= SURE else [[id] for id in ids]
+    return result
+
+
 class _Terms:
     """The informative words and pairs of words of memories.
 
     Attributes:
         memories: for each term, the ids of the memories that have it, ascending.
+        nouns: the terms that are a noun or a name in one of them.
     """
 
     def __init__(self, memories: Sequence[Memory]) -> None:
@@ -277,9 +363,12 @@ class _Terms:
         names = {stem(word.casefold()) for name in speakers for word in _WORD.findall(name)}
         self._found = {memory.id: _find_terms(memory.text) for memory in memories}
         self.memories: defaultdict[str, list[int]] = defaultdict(list)
+        self.nouns: set[str] = set()
         for memory in sorted(self._found):
-            for term in self._found[memory]:
+            for term, found in self._found[memory].items():
                 self.memories[term].append(memory)
+                if found.is_noun:
+                    self.nouns.add(term)
         for term in [each for each in self.memories if not names.isdisjoint(each.split(" "))]:
             del self.memories[term]
         self._rarities: dict[str, float] = {}
@@ -301,7 +390,10 @@ class _Terms:
         return self.rarity(term)
 
     def title(self, group: Sequence[Memory]) -> str:
-        """Return a title for memories; empty for a single one, and if no two share a noun."""
+        """Return a title for memories; empty for a single one, and if no words make one.
+
+        A single word names no matter to a stranger: the clause in which it is first told does.
+        """
         forms: defaultdict[str, list[str]] = defaultdict(list)
         nouns: set[str] = set()
         for memory in group:
@@ -309,18 +401,19 @@ class _Terms:
                 forms[term].append(found.form)
                 if found.is_noun:
                     nouns.add(term)
-        scores = {
+        shared = {
             term: min(len(seen), 6)
             * self.rarity(term)
             / (1 + len(self.memories[term]) / (4 * len(seen)))
             for term, seen in forms.items()
-            if len(seen) >= 2 and term in nouns and term in self.memories
+            if len(seen) >= 2 and term in self.memories
         }
+        scores = {term: score for term, score in shared.items() if term in nouns}
         least = MIN_SHARE * max(scores.values(), default=0.0)
         chosen: list[str] = []
         used: set[str] = set()
         for term in sorted(scores, key=lambda term: (-scores[term], -len(term), term)):
-            form = max(forms[term], key=forms[term].count)
+            form = max(forms[term], key=lambda form: (form.istitle(), forms[term].count(form)))
             if not used.isdisjoint(term.split(" ")) or any(
                 form in other or other in form for other in chosen
             ):
@@ -331,7 +424,28 @@ class _Terms:
             used.update(term.split(" "))
             chosen.append(form)
         title = ", ".join(chosen)
+        if len(chosen) < 2 and " " not in title and not UNSPACED.search(title):
+            words = chosen or [forms[term][0] for term in sorted(shared, key=shared.__getitem__)]
+            title = _find_clause(group, words[-1]) if words else ""
         return title[:1].upper() + title[1:]
+
+
+def _find_clause(group: Iterable[Memory], word: str) -> str:
+    """Return the first short clause with a word; empty without any."""
+    for memory in group:
+        for clause in _BETWEEN_CLAUSES.split(without_attribution(memory.text)[:READ_LENGTH]):
+            clause = " ".join(clause.split()).rstrip(".")
+            if (
+                len(clause) <= MAX_TITLE
+                and len(_WORD.findall(clause)) >= MIN_CLAUSE
+                and word.casefold() in map(_without_ending, _WORD.findall(clause.casefold()))
+            ):
+                return clause
+    return ""
+
+
+def _without_ending(word: str) -> str:
+    return word.removesuffix("'s").removesuffix("’s")
 
 
 class _Term(NamedTuple):
@@ -346,41 +460,71 @@ def _find_terms(text: str) -> Mapping[str, _Term]:
     """Return the terms of a text."""
     text = _ATTACHMENT.sub(" ", without_attribution(text)[:READ_LENGTH])
     language = guess_language(text)
-    stop = _stop_words(language)
-    is_unspaced = UNSPACED.search(text) is not None
     terms: dict[str, _Term] = {}
 
     def add(term: str, form: str, is_noun: bool) -> None:
         first = terms.get(term)
         terms[term] = _Term(first.form, first.is_noun or is_noun) if first else _Term(form, is_noun)
 
-    before, before_form, end, leads_to_noun = "", "", -1, False
+    words = [*_read_words(text, language)]
+    before, leads_to_noun = None, False
+    for word, following in zip_longest(words, words[1:]):
+        if not word.is_next:
+            before, leads_to_noun = None, False
+        if UNSPACED.search(word.form):
+            for run in _untelling(language).split(word.form):
+                for gram in _split_grams(run):
+                    add(gram, gram, True)
+            before = None
+        elif not word.term:
+            before, leads_to_noun = None, word.form in _BEFORE_NOUNS
+        else:
+            plain = _without_ending(word.form)
+            is_name = language != "en" or plain != plain.casefold()
+            leads_to_noun = leads_to_noun or is_name
+            describes = (
+                following and following.is_next and (following.term or following.form in _ONES)
+            )
+            add(word.term, plain, is_name or (leads_to_noun and not describes))
+            if before:
+                add(f"{before.term} {word.term}", f"{before.form} {plain}", leads_to_noun)
+            before = word
+    return terms
+
+
+class _Word(NamedTuple):
+    """A word of a text.
+
+    Attributes:
+        form: as it is written, in lower case if it tells nothing or only begins a sentence.
+        term: its stem; empty if it tells nothing.
+        is_next: whether nothing but a space stands between it and the word before.
+    """
+
+    form: str
+    term: str
+    is_next: bool
+
+
+def _read_words(text: str, language: Language) -> Iterator[_Word]:
+    stop = _stop_words(language)
+    end = -1
     for match in _WORD.finditer(text):
         form, start = match[0], match.start()
         folded = form.casefold().replace("’", "'")
         if language in _ELIDING and "'" in folded:  # j'ai, l'amie
             form, folded = (each.rpartition("'")[2] for each in (form.replace("’", "'"), folded))
-        if not text[max(0, end) : start].isspace():
-            before, leads_to_noun = "", False
-        if is_unspaced and UNSPACED.search(form):
-            for run in _untelling(language).split(form):
-                for gram in _split_grams(run):
-                    add(gram, gram, True)
-            before = ""
-        elif len(folded) < 3 or not stop.isdisjoint(
-            (folded, folded.removesuffix("'s"), _stem(folded, language))
-        ):
-            before, leads_to_noun = "", folded in _BEFORE_NOUNS
-        else:
-            form, term = _plain_form(form, text[max(0, start - 8) : start]), _stem(folded, language)
-            plain = form.removesuffix("'s").removesuffix("’s")
-            leads_to_noun = leads_to_noun or language != "en" or form != form.casefold()
-            add(term, plain, leads_to_noun)
-            if before:
-                add(f"{before} {term}", f"{before_form} {plain}", True)
-            before, before_form = term, form
+        if language == "en" and form.islower():
+            form = folded = intended(folded)
+        is_next = text[max(0, end) : start].isspace()
         end = match.end()
-    return terms
+        term = _stem(folded, language)
+        if UNSPACED.search(form):
+            yield _Word(form, form, is_next)
+        elif len(folded) < 3 or not stop.isdisjoint((folded, _without_ending(folded), term)):
+            yield _Word(folded, "", is_next)
+        else:
+            yield _Word(_plain_form(form, text[max(0, start - 8) : start]), term, is_next)
 
 
 def _stem(word: str, language: Language) -> str:

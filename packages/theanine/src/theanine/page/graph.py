@@ -88,6 +88,7 @@ def build_graph(
     pinned: Collection[int] = (),
     methods: Mapping[str, int] | None = None,
     topics: Sequence[Topic] | None = None,
+    assistants: frozenset[str] = frozenset(),
 ) -> MemoryGraph:
     """Return the graph of memories.
 
@@ -99,6 +100,7 @@ def build_graph(
         pinned: ids of the memories that are pinned.
         methods: the methods that have remembered something, and how many memories.
         topics: the topics of the memories, if they are known; all memories must be in one.
+        assistants: names of speakers whose words make no topic.
     """
     ids = {memory.id for memory in memories}
     links = [link for link in links if link.older in ids and link.newer in ids]
@@ -131,7 +133,7 @@ def build_graph(
             for mark in marks
             if mark.memory in ids
         ),
-        topics=tuple(find_topics(memories, links) if topics is None else topics),
+        topics=tuple(find_topics(memories, links, assistants) if topics is None else topics),
         methods=methods or {},
     )
 

@@ -10,6 +10,7 @@ import re
 from calendar import day_name, month_name
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 
 from theanine.retrieval.languages import UNSPACED, date_words, guess_language, written_words
 from theanine.stop_words import STOP_WORDS
@@ -17,9 +18,9 @@ from theanine.stop_words import STOP_WORDS
 FRAME = 0.7
 """Share of the words of two statements, without numbers and names, that a frame has in common."""
 ENDED = 0.5
-"""Share of a statement's words that the sentence which ends it repeats."""
+"""Share of a statement's words that the clause which ends it repeats."""
 GOVERNED = 2
-"""Words that a cue of a change must share its sentence with to be about them."""
+"""Words that a cue of a change must share its clause with to be about them."""
 SAME = 0.8
 """Share of all words of two statements that both have if one only repeats the other."""
 _FROM_TO = re.compile(
@@ -27,6 +28,15 @@ _FROM_TO = re.compile(
     r"(?:to|nach|zu|à|para|u|na|al?) (\w[\w'’-]+|\d+\.? \w+)",
     re.IGNORECASE,
 )
+_CHANGING = re.compile(
+    r"\b(?:mov(?:ed?|es|ing)|switch|chang|shift|convert|turn|transfer|postpone|reschedul|push|"
+    r"rais|rose|cut|dropp|reduc|lower|increas|grew|went (?:up|down)|promot|renam|upgrad|"
+    r"(?:um)?gezogen|zog|gewechselt|verschoben|verlegt|gestiegen|gesunken|umgestellt|"
+    r"mud|cambi|pas[éóe]|troc|sub[ií]|baj|déménag|pass[éa]|report[éa]|trasfer|spost|"
+    r"presel|pomak|promijen)",
+    re.IGNORECASE,
+)
+"""What makes "from X to Y" a change: "open from Monday to Friday" is a range."""
 _ENDING = re.compile(
     r"\b(?:no longer|any ?more|instead of|rather than|used to|stopped|quit|gave up|given up|sold|"
     r"cancell?ed|(?:is|was|are|were) over|fell through|nicht mehr|kein\w* mehr|statt|aufgehört|"
@@ -35,6 +45,10 @@ _ENDING = re.compile(
     r"venduto)\b",
     re.IGNORECASE,
 )
+_DENIED = re.compile(
+    r"(?:n['’]t|\b(?:not|never|nicht|nie|niemals|nunca|jamais|mai))\s+(?:\w+\s+)?$", re.I
+)
+"""What stands before an ending that did not happen: "I won't quit"."""
 _PLANNED = re.compile(
     r"\b(?:plan(?:s|ned|ning)?|want(?:s|ed)?|hop(?:e|es|ed|ing)|going|decid(?:e|es|ing)) to\b|"
     r"\b(?:might|(?-i:may)|could|would|will|should|thinking (?:of|about)|considering|if)\b|"
@@ -44,6 +58,7 @@ _PLANNED = re.compile(
     re.IGNORECASE,
 )
 _SENTENCES = re.compile(r"[^.!?。！？\n]+")
+_CLAUSES = re.compile(r"[^,;–—]+")
 _VALUE = re.compile(r"\d[\w.,:/-]*|(?<![.!?]\s)(?<!^)\b[A-ZÀ-ÖØ-Þ][\w'’-]+")
 _START = re.compile(r"^[A-ZÀ-ÖØ-Þ]\w*")
 _QUESTION = re.compile(r"[?？؟]\s*$")
@@ -56,7 +71,7 @@ def replaces(newer: str, older: str) -> bool:
     if _QUESTION.search(newer) or _QUESTION.search(older):
         return False
     words, own = set(written_words(older)), set(written_words(newer))
-    is_ended = bool(_ENDING.search(newer)) and not _ENDING.search(older)
+    is_ended = _tells_ending(newer) and not _tells_ending(older)
     if len(words & own) >= SAME * len(words | own) and not is_ended:  # said again
         return False
     return _moves_on(newer, older) or _ends(newer, older) or _is_same_frame(newer, older)
@@ -64,7 +79,15 @@ def replaces(newer: str, older: str) -> bool:
 
 def tells_change(text: str) -> bool:
     """Whether a text may say by itself what something changed from, or that it ended."""
-    return bool(_FROM_TO.search(text) or _ENDING.search(text))
+    return bool(_FROM_TO.search(text) or _tells_ending(text))
+
+
+def _tells_ending(text: str) -> bool:
+    """Whether something ended, by a cue that is not denied."""
+    return any(
+        match[0].casefold().startswith("any") or not _DENIED.search(text[: match.start()])
+        for match in _ENDING.finditer(text)
+    )
 
 
 def tells_plan(text: str) -> bool:
@@ -73,15 +96,21 @@ def tells_plan(text: str) -> bool:
 
 
 def governs(newer: str, older: str) -> bool:
-    """Whether a cue of a change stands in a sentence with words of the older statement."""
+    """Whether a cue of an ending stands in a clause with words of the older statement."""
     return _repeated_in_ending(newer, older) >= GOVERNED
 
 
 def _moves_on(newer: str, older: str) -> bool:
-    """Whether it says "from X to Y", and the older one has X and not Y."""
+    """Whether it says that something changed "from X to Y", and the older one has X and not Y.
+
+    In other languages than English, whose prepositions say more, X and Y must be names or numbers.
+    """
     words = set(written_words(older))
-    for sentence in _happened(newer):
+    is_english = guess_language(newer) == "en"
+    for sentence in filter(_CHANGING.search, _happened(newer)):
         for match in _FROM_TO.finditer(sentence):
+            if not is_english and any(match[number][0].islower() for number in (1, 2)):
+                continue
             before, after = ({*written_words(match[number])} for number in (1, 2))
             if before & words and after and not after & words:
                 return True
@@ -96,17 +125,18 @@ def _happened(text: str) -> Iterator[str]:
 
 
 def _ends(newer: str, older: str) -> bool:
-    """Whether a sentence with a cue of an ending repeats the words of the older statement."""
+    """Whether a clause with a cue of an ending repeats the words of the older statement."""
     return _repeated_in_ending(newer, older) >= max(GOVERNED, ENDED * len(_matters(older)))
 
 
 def _repeated_in_ending(newer: str, older: str) -> int:
-    """Return how many words of the older statement a sentence with such a cue repeats at most."""
+    """Return how many words of the older statement a clause with such a cue repeats at most."""
     if UNSPACED.search(older):
         return 0
     words = _matters(older)
-    sentences = filter(_ENDING.search, _happened(newer))
-    return max((len(words & _matters(each)) for each in sentences), default=0)
+    clauses = chain.from_iterable(map(_CLAUSES.findall, _happened(newer)))
+    ending = filter(_tells_ending, clauses)
+    return max((len(words & _matters(each)) for each in ending), default=0)
 
 
 def _matters(text: str) -> set[str]:

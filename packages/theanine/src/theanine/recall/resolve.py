@@ -15,6 +15,7 @@ from itertools import chain, combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from theanine.graph import Pair
 from theanine.recall.claims import governs, replaces, tells_change
 from theanine.recall.state_model import same_matter
 from theanine.retrieval.candidates import Candidate, CandidateIndex, RankedCandidate
@@ -225,27 +226,48 @@ def _until(newer: Candidate) -> str:
 async def _linked(found: RankedCandidate, log: LogIndex) -> list[tuple[RankedCandidate, bool]]:
     """Return what a candidate changed from or into by its links, and whether that is certain.
 
-    It is where a model judged it, or where a cue of the change governs what the two share.
+    It is where a model judged it, or where a cue of the change governs what the two share. Of a
+    chain of changes, the state at its end is returned as well: it holds.
     """
     owners = [found.memory] if found.memory else log.memories_of_turns([found.turn])[found.turn]
-    pairs = [
-        (own, other)
-        for own in owners
-        for other, relation in log.neighbors(own)
-        if relation is Relation.CHANGED
-    ]
     result: list[tuple[RankedCandidate, bool]] = []
-    for own, other in pairs:
-        links = await log.links([*log.relations({own, other})])
-        is_judged = any(link.made_by != LOCAL_MODEL for link in links)
-        states = [state for state in await log.saying(other) if state.position != found.position]
-        loaded = await log.load([found.position, *(state.position for state in states)])
-        for state in states:
-            one, two = loaded.get(found.position), loaded.get(state.position)
-            if one and two:
-                is_certain = is_judged or governs(one.text, two.text) or governs(two.text, one.text)
-                result.append((state, is_certain))
+    seen = {*owners}
+    waiting = [(own, found.position, True) for own in owners]
+    while waiting:
+        own, position, is_certain = waiting.pop(0)
+        is_first = own in owners
+        for older, newer in _changes(own, log, both=is_first):
+            other = older if newer == own else newer
+            if other in seen:
+                continue
+            seen.add(other)
+            is_judged = any(
+                link.made_by != LOCAL_MODEL for link in await log.links([(older, newer)])
+            )
+            is_end = other == older or not _changes(other, log)
+            states = [
+                state for state in await log.saying(other) if state.position != found.position
+            ]
+            loaded = await log.load([position, *(state.position for state in states)])
+            for state in states:
+                one, two = loaded.get(position), loaded.get(state.position)
+                if not (one and two):
+                    continue
+                certain = is_certain and (
+                    is_judged or governs(one.text, two.text) or governs(two.text, one.text)
+                )
+                if is_first or is_end:
+                    result.append((state, certain))
+                if not is_end:
+                    waiting.append((other, state.position, certain))
     return result
+
+
+def _changes(memory: int, log: LogIndex, *, both: bool = False) -> list[Pair]:
+    """Return the changes of a memory into newer ones, as older and newer; with ``both``, all."""
+    changed = {other for other, relation in log.neighbors(memory) if relation is Relation.CHANGED}
+    pairs = [pair for pair in log.relations({memory, *changed}) if memory in pair]
+    return pairs if both else [pair for pair in pairs if pair[0] == memory]
 
 
 async def _correct(

@@ -57,12 +57,21 @@ class GraphCache:
         ]
         links = await store.links(scope, method=method)
         marks = await store.marks(scope, method=method)
+        assistants = await store.assistants(scope)
         sessions = {session.id: session for session in await store.sessions(scope, method)}
         methods = {name: count for name, count in (await store.methods(scope)).items() if count}
 
         def make() -> bytes:
             ends = [mark for mark in marks if mark.kind not in LIVE_KINDS]
-            graph = build_graph(memories, links, ends, sessions, find_pinned(marks), methods)
+            graph = build_graph(
+                memories,
+                links,
+                ends,
+                sessions,
+                find_pinned(marks),
+                methods,
+                assistants=assistants,
+            )
             return _GRAPH.dump_json(graph)
 
         return await to_thread.run_sync(make)  # others are served meanwhile

@@ -257,6 +257,10 @@ class Store(Protocol):
         """
         ...
 
+    async def assistants(self, scope: Scope) -> frozenset[str]:
+        """Return the names under which only assistants speak."""
+        ...
+
     async def turns_with_recalls(self, scope: Scope, *, after: int = 0) -> list[Turn]:
         """Return turns numbered above ``after`` whose speaker was shown memories."""
         ...

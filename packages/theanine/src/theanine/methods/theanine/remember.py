@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from theanine.embeddings.base import Vectors
+from theanine.linking.reading import is_only_by
 from theanine.methods.base import Context, Estimate
 from theanine.methods.shared.memories import embed_memories
 from theanine.methods.shared.pairs import Pair, pair_with_earlier
@@ -50,6 +51,8 @@ class RemembersTimelines(MethodBase[C]):
         memories = await summarize_session(session, turns, imported, context)
         vectors = await embed_memories(memories, context)
         pairs = _find_pairs(memories, vectors, session, context, linking)
+        if context.chat is None and linking.relation_aware:
+            pairs = _told_by_people(pairs, turns)
         judgements = await _judge(pairs, session, turns, context, linking)
         links = choose_links(pairs, judgements, context.index, linking)
         return MemoryBatch(memories=memories, vectors=vectors, links=links, pairs=len(pairs))
@@ -73,6 +76,17 @@ def _find_pairs(
     if context.chat is None:
         count = max(count, CANDIDATES)
     return find_associates(memories, vectors, session, context.index, count)
+
+
+def _told_by_people(pairs: Sequence[Pair], turns: Sequence[Turn]) -> list[Pair]:
+    """Return the pairs without what the assistant says: advice and echoes tell of no matter."""
+    others = {turn.speaker for turn in turns if turn.role != "assistant"}
+    assistants = frozenset(turn.speaker for turn in turns) - others
+    return [
+        pair
+        for pair in pairs
+        if not any(is_only_by(each.speakers, assistants) for each in (pair.newer, pair.older))
+    ]
 
 
 async def _judge(

@@ -117,6 +117,7 @@ class SqlStore(SqlDatabase):
     orphaned_sessions = reading(turns.load_orphaned_sessions)
     scopes = reading(turns.load_scopes)
     sessions = reading(turns.load_sessions)
+    assistants = reading(turns.load_assistants)
     turns_with_recalls = reading(turns.load_turns_with_recalls)
     turn_metadata = reading(listing.load_turn_metadata)
     count_turns = reading(turns.count_turns)

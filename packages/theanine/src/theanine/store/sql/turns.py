@@ -502,6 +502,15 @@ def _with_content(db: sa.Connection, scope: Scope, turns: Sequence[Turn]) -> lis
     ]
 
 
+def load_assistants(db: sa.Connection, scope: Scope) -> frozenset[str]:
+    """Return the names under which only assistants speak."""
+    turn = t.turn.c
+    query = sa.select(turn.speaker, turn.role).distinct()
+    rows = db.execute(query.where(turn.scope == find_scope(db, scope))).all()
+    others = {row.speaker for row in rows if row.role != "assistant"}
+    return frozenset(row.speaker for row in rows) - others
+
+
 def load_turns_with_recalls(db: sa.Connection, scope: Scope, *, after: int = 0) -> list[Turn]:
     """Return turns above a number whose speaker was shown memories."""
     query = _SELECT_SCOPE_TURNS.where(t.turn.c.id > after, t.turn.c.recalled != "[]")
