@@ -259,9 +259,15 @@ class History:
 
 
 class Relation(StrEnum):
-    """How an older memory relates to a newer one (Theanine, appendix B.1)."""
+    """How an older memory relates to a newer one.
+
+    Source: Theanine, appendix B.1, but for two: ``FULFILLED`` (the newer one tells that what was
+    planned has happened) and ``CORRECTED`` (what the older one tells was never so).
+    """
 
     CHANGED = "Changed"
+    FULFILLED = "Fulfilled"
+    CORRECTED = "Corrected"
     CAUSE = "Cause"
     REASON = "Reason"
     HINDERED_BY = "HinderedBy"
@@ -269,6 +275,9 @@ class Relation(StrEnum):
     WANT = "Want"
     SAME_TOPIC = "SameTopic"
 
+
+REPLACED = frozenset({Relation.CHANGED, Relation.FULFILLED, Relation.CORRECTED})
+"""Relations after which the newer memory holds instead of the older one."""
 
 LOCAL_MODEL = "local"
 """``made_by`` of everything that was made without a language model."""
@@ -281,6 +290,10 @@ NO_MODEL_NOTICE = "No language model is configured, so I can only quote what I r
 
 STATEMENT = "statement"
 """``kind`` of a memory that states one fact about its speakers."""
+STATE = "state"
+"""``kind`` of a memory that tells in one sentence what holds now, since when, and what it was.
+
+It is made from the two memories that a change links, and recall returns it in place of both."""
 
 
 @renamed_fields(sources="source_turns", origins="derived_from", made_at="session_ended_at")
@@ -579,7 +592,11 @@ class NewMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewLink:
-    """A link to a new memory: ``older`` is a stored id, ``newer`` an index in the same batch."""
+    """A link to a new memory: ``older`` is a stored id, ``newer`` an index in the same batch.
+
+    Attributes:
+        within_batch: whether ``older`` is an index in the same batch as well, below ``newer``.
+    """
 
     older: int
     newer: int
@@ -588,6 +605,7 @@ class NewLink:
     similarity: float = 0.0
     made_by: str = LOCAL_MODEL
     prompt: str = ""
+    within_batch: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -163,6 +163,30 @@ def _relate(older: str, newer: str) -> dict[str, str]:
     return {"explanation": f"both mention {', '.join(shared[:3])}", "relation": relation}
 
 
+def _relate_session(blocks: Mapping[str, str]) -> str:
+    """Link each new statement with the one before it that shares most words, two of them or more.
+
+    Words have five letters or more. With pairs in the prompt, judge these.
+    """
+    if "pairs" in blocks:  # the prompt that Theanine as published may be asked by
+        return _json({"judgements": _pairs(blocks, "earlier", _relate)})
+    before = [("M" + n, text) for _, n, text in _LABELED.findall(blocks.get("earlier", ""))]
+    links: list[dict[str, str]] = []
+    for _, number, text in _LABELED.findall(blocks.get("new", "")):
+        words = {word for word in _words(text) if len(word) > 4}
+        label, older = max(before, key=lambda each: len(words & _words(each[1])), default=("", ""))
+        if len(words & _words(older)) > 1:
+            judged = _relate(older, text)
+            link = {"a": label, "b": f"N{number}", "relation": judged["relation"]}
+            if link["relation"] != "SameTopic":
+                link["why"] = judged["explanation"]
+            if link["relation"] == "Changed":
+                link["now"] = f"{text[:LONGEST]} Before: {older[:LONGEST]}"
+            links.append(link)
+        before.append((f"N{number}", text))
+    return _json({"links": links})
+
+
 def _refine(blocks: Mapping[str, str]) -> str:
     steps = [re.sub(r"^—\w+→ ", "", line) for line in blocks.get("chain", "").splitlines()]
     return " Then: ".join(step for step in steps if step.strip()) or "Nothing."
@@ -393,7 +417,7 @@ STEPS: Mapping[str, Write] = {
     "respond": _respond,
     "respond-few-shot": _respond,
     "respond-reasoned": _respond_reasoned,
-    "relate": lambda blocks: _json({"judgements": _pairs(blocks, "earlier", _relate)}),
+    "relate": _relate_session,
     "relate-pair": lambda blocks: _json(_relate(blocks.get("A", ""), blocks.get("B", ""))),
     "refine": _refine,
     "segment": _segment,

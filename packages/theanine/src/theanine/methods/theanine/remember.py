@@ -6,7 +6,9 @@ Source: section 2.1 of the paper that :mod:`theanine.methods.theanine.paper` nam
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
 
 from theanine.embeddings.base import Vectors
 from theanine.methods.base import Context, Estimate
@@ -19,8 +21,12 @@ from theanine.methods.theanine.config import Linking
 from theanine.methods.theanine.estimate import estimate
 from theanine.methods.theanine.judgement import Judgement
 from theanine.methods.theanine.link import choose_links
-from theanine.methods.theanine.relate import Scene, relate
+from theanine.methods.theanine.relate import Scene, is_journalled, relate
+from theanine.methods.theanine.relate_session import relate_session
 from theanine.types import ImportedMemory, MemoryBatch, NewMemory, Session, Turn
+
+if TYPE_CHECKING:
+    from theanine.llm.chat import ScopedChat
 
 
 class LinkingConfig(Protocol):
@@ -46,11 +52,14 @@ class RemembersTimelines(MethodBase[C]):
         context: Context,
     ) -> MemoryBatch:
         """Summarize, find associates, relate, link."""
-        linking = self.config.linking
+        linking, chat = self.config.linking, context.chat
         memories = await summarize_session(session, turns, imported, context)
         vectors = await embed_memories(memories, context)
         pairs = _find_pairs(memories, vectors, session, context, linking)
-        judgements = await _judge(pairs, session, turns, context, linking)
+        scene = _scene(session, turns, context)
+        if linking.relating is None and chat and not await is_journalled(pairs, scene, chat):
+            return await _relate_once(memories, vectors, session, turns, context, chat)
+        judgements = await _judge(pairs, scene, context, linking)
         links = choose_links(pairs, judgements, context.index, linking)
         return MemoryBatch(memories=memories, vectors=vectors, links=links, pairs=len(pairs))
 
@@ -75,20 +84,42 @@ def _find_pairs(
     return find_associates(memories, vectors, session, context.index, count)
 
 
-async def _judge(
-    pairs: Sequence[Pair],
+async def _relate_once(
+    memories: Sequence[NewMemory],
+    vectors: Vectors,
     session: Session,
     turns: Sequence[Turn],
     context: Context,
-    linking: Linking,
-) -> list[Judgement]:
-    if not pairs or not linking.relation_aware:
-        return [Judgement(relation=None) for _ in pairs]
-    scene = Scene(
+    chat: ScopedChat,
+) -> MemoryBatch:
+    """Ask what belongs together, and return the memories in order of time with what holds now."""
+    order = sorted(range(len(memories)), key=lambda number: memories[number].at)
+    memories, vectors = [memories[number] for number in order], vectors[order]
+    related = await relate_session(memories, vectors, session, turns, context.index, chat)
+    if related.states:
+        vectors = np.concatenate([vectors, await embed_memories(related.states, context)])
+    return MemoryBatch(
+        memories=[*memories, *related.states],
+        vectors=vectors,
+        links=related.links,
+        pairs=related.pairs,
+        notes=related.notes,
+    )
+
+
+def _scene(session: Session, turns: Sequence[Turn], context: Context) -> Scene:
+    return Scene(
         session=session.id,
         dated=session.dated,
         turns=turns,
         dialogue=context.index.session_turns,
         load=context.index.turns,
     )
-    return await relate(pairs, scene, mode=linking.relating, chat=context.chat)
+
+
+async def _judge(
+    pairs: Sequence[Pair], scene: Scene, context: Context, linking: Linking
+) -> list[Judgement]:
+    if not pairs or not linking.relation_aware:
+        return [Judgement(relation=None) for _ in pairs]
+    return await relate(pairs, scene, mode=linking.relating or "session", chat=context.chat)

@@ -33,7 +33,7 @@ from theanine.store.sql.rows import (
 from theanine.store.sql.scopes import find_scope, take_numbers
 from theanine.store.sql.vectors import insert_vectors, load_active_embedder, require_embedder
 from theanine.store.validate import check_text
-from theanine.types import Memory, MemoryBatch, Metadata, NewLink, NewMark, NewMemory, Scope
+from theanine.types import Memory, MemoryBatch, Metadata, NewMark, NewMemory, Scope
 
 
 def commit_batch(
@@ -121,7 +121,7 @@ def _check_batch(db: sa.Connection, scope_id: int, batch: MemoryBatch) -> None:
     rows = 0 if batch.vectors is None else len(np.asarray(batch.vectors))
     if rows != count:
         raise BadInput(f"{count} memories came with {rows} vectors")
-    pairs = {(link.older, link.newer) for link in batch.links}
+    pairs = {(link.within_batch, link.older, link.newer) for link in batch.links}
     if len(pairs) != len(batch.links):
         raise BadInput("two links join the same pair of memories")
     for position, memory in enumerate(batch.memories, 1):
@@ -134,7 +134,7 @@ def _check_batch(db: sa.Connection, scope_id: int, batch: MemoryBatch) -> None:
         if not 0 <= index < limit:
             raise BadInput(f"{what} new memory {index}, which does not exist")
     for what, numbers in (
-        ("a link starts at", [link.older for link in batch.links]),
+        ("a link starts at", [link.older for link in batch.links if not link.within_batch]),
         ("a mark refers to", [mark.memory for mark in batch.marks]),
         ("a memory is derived from", [n for new in batch.memories for n in new.derived_from]),
     ):
@@ -150,6 +150,8 @@ def _new_references(batch: MemoryBatch) -> Iterator[tuple[str, int, int]]:
             yield f"memory {index + 1} is derived from", other, index
     for link in batch.links:
         yield "a link ends at", link.newer, len(batch.memories)
+        if link.within_batch:
+            yield f"a link to new memory {link.newer} starts at", link.older, link.newer
     for mark in batch.marks:
         if mark.by is not None:
             yield "a mark refers to", mark.by, len(batch.memories)
@@ -214,10 +216,13 @@ def _insert_batch(
     links = [
         {
             **common,
-            **values_of(NewLink, link),
+            "older": memories[link.older].id if link.within_batch else link.older,
             "newer": memories[link.newer].id,
             "relation": link.relation and link.relation.value,
+            "explanation": link.explanation,
             "similarity": float(link.similarity),
+            "made_by": link.made_by,
+            "prompt": link.prompt,
         }
         for link in batch.links
     ]
