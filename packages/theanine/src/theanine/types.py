@@ -309,6 +309,7 @@ class Memory:
         session_ended_at: when its session ended (the paper's time of a memory), aware, UTC.
         kind: ``statement``, or a kind that its method defines.
         speakers: the people it is about.
+        cues: other words by which one may ask for it; recall searches them with the text.
         source_turns: ids of the turns that directly support it, ascending. Empty for an imported
             memory whose file names no turns, and for one made only from other memories.
         derived_from: ids of the memories that it was made from, ascending; forgetting one of them
@@ -336,6 +337,7 @@ class Memory:
     prompt: str = ""
     dated: bool = True
     metadata: Metadata = field(default_factory=dict[str, Scalar], hash=False)
+    cues: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -588,6 +590,7 @@ class NewMemory:
     kind: str = STATEMENT
     made_by: str = LOCAL_MODEL
     prompt: str = ""
+    cues: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,8 @@ GROUP = "theanine.scripted_answers"
 UNKNOWN = "This is a scripted model; it knows only the steps of theanine."
 LONGEST = 300
 """Maximum characters that an answer repeats of a turn."""
+LONGEST_STATE = 60
+"""The same of each of two statements in one sentence."""
 
 _BLOCK = re.compile(r"^<<<([^\n]*)\n(.*?)\n?^>>>$", re.MULTILINE | re.DOTALL)
 _TURN = re.compile(r"^\[(\d+)\] (.+?) \((?:user|agent)[^)]*\): (.*)$", re.MULTILINE)
@@ -110,10 +112,17 @@ def _pairs(
 
 
 def _summarize(blocks: Mapping[str, str]) -> str:
-    statements = [
-        _note(*turn) | {"speakers": [turn[1]]} for turn in _turns(blocks.get("turns", ""))
-    ]
+    """Keep each turn; a prompt that tells what is known asks for cues instead of speakers."""
+    turns = _turns(blocks.get("turns", ""))
+    if "known" in blocks:
+        return _json({"statements": [_note(*turn) | {"cues": _cues(turn[2])} for turn in turns]})
+    statements = [_note(*turn) | {"speakers": [turn[1]]} for turn in turns]
     return _json({"statements": statements})
+
+
+def _cues(words: str) -> str:
+    """Return the longest word, in words that are not in the text."""
+    return f"about {max(words.split(), key=len).strip('.,:;!?')}"
 
 
 def _update_summary(blocks: Mapping[str, str]) -> str:
@@ -181,7 +190,7 @@ def _relate_session(blocks: Mapping[str, str]) -> str:
             if link["relation"] != "SameTopic":
                 link["why"] = judged["explanation"]
             if link["relation"] == "Changed":
-                link["now"] = f"{text[:LONGEST]} Before: {older[:LONGEST]}"
+                link["now"] = f"{text[:LONGEST_STATE]} Before: {older[:LONGEST_STATE]}"
             links.append(link)
         before.append((f"N{number}", text))
     return _json({"links": links})

@@ -143,7 +143,10 @@ async def relate_session(
         return RelatedSession()
     groups = list(_groups(new, turns))
     replies = await gather(
-        [partial(_ask, earlier, group, session, turns, chat) for group in groups]
+        [
+            partial(ask_session, earlier, [each.memory for each in group], session, turns, chat)
+            for group in groups
+        ]
     )
     links: list[NewLink] = []
     states: list[NewMemory] = []
@@ -224,17 +227,21 @@ def _groups(new: Sequence[_New], turns: Sequence[Turn]) -> Iterator[list[_New]]:
     yield group
 
 
-async def _ask(
+async def ask_session(
     earlier: Sequence[Memory],
-    group: Sequence[_New],
+    group: Sequence[NewMemory],
     session: Session,
     turns: Sequence[Turn],
     chat: ScopedChat,
 ) -> SessionLinks:
+    """Ask which of some new statements belong to earlier ones and to each other.
+
+    Raises ModelError.
+    """
     labels = [f"M{number}" for number in range(1, len(earlier) + 1)]
     own = [f"N{number}" for number in range(1, len(group) + 1)]
     most = LINKS_PER_STATEMENT * len(group)
-    new = [(each.memory, session.dated) for each in group]
+    new = [(memory, session.dated) for memory in group]
     return await chat.ask(
         RELATE_SESSION,
         source_sessions={session.id, *(memory.session for memory in earlier)},

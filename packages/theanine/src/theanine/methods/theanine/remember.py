@@ -6,6 +6,7 @@ Source: section 2.1 of the paper that :mod:`theanine.methods.theanine.paper` nam
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
@@ -20,9 +21,11 @@ from theanine.methods.theanine.associates import CANDIDATES, find_associates
 from theanine.methods.theanine.config import Linking
 from theanine.methods.theanine.estimate import estimate
 from theanine.methods.theanine.judgement import Judgement
+from theanine.methods.theanine.known import find_known
 from theanine.methods.theanine.link import choose_links
 from theanine.methods.theanine.relate import Scene, is_journalled, relate
 from theanine.methods.theanine.relate_session import relate_session
+from theanine.summarization import SUMMARIZE, summarize_known
 from theanine.types import ImportedMemory, MemoryBatch, NewMemory, Session, Turn
 
 if TYPE_CHECKING:
@@ -53,12 +56,21 @@ class RemembersTimelines(MethodBase[C]):
     ) -> MemoryBatch:
         """Summarize, find associates, relate, link."""
         linking, chat = self.config.linking, context.chat
-        memories = await summarize_session(session, turns, imported, context)
+        notes: Sequence[str] = ()
+        if linking.relating is None and chat and not imported:
+            known = await find_known(session, turns, context)
+            recalled = await context.index.recalled_texts(turns)
+            summary = await summarize_known(turns, chat, known, recalled=recalled)
+            memories, notes = summary.memories, summary.notes
+        else:
+            memories = await summarize_session(session, turns, imported, context)
         vectors = await embed_memories(memories, context)
         pairs = _find_pairs(memories, vectors, session, context, linking)
         scene = _scene(session, turns, context)
-        if linking.relating is None and chat and not await is_journalled(pairs, scene, chat):
-            return await _relate_once(memories, vectors, session, turns, context, chat)
+        is_old = await _is_from_before(memories, pairs, scene, context)
+        if linking.relating is None and chat and not is_old:
+            batch = await _relate_once(memories, vectors, session, turns, context, chat)
+            return replace(batch, notes=[*notes, *batch.notes])
         judgements = await _judge(pairs, scene, context, linking)
         links = choose_links(pairs, judgements, context.index, linking)
         return MemoryBatch(memories=memories, vectors=vectors, links=links, pairs=len(pairs))
@@ -82,6 +94,20 @@ def _find_pairs(
     if context.chat is None:
         count = max(count, CANDIDATES)
     return find_associates(memories, vectors, session, context.index, count)
+
+
+async def _is_from_before(
+    memories: Sequence[NewMemory], pairs: Sequence[Pair], scene: Scene, context: Context
+) -> bool:
+    """Whether the journal has a session from before the default method asked as it does now.
+
+    Of imported memories without earlier ones it has nothing either way: nothing is asked then.
+    """
+    if any(memory.prompt for memory in memories):
+        return any(memory.prompt == SUMMARIZE.label for memory in memories)
+    return not pairs or (
+        context.chat is not None and await is_journalled(pairs, scene, context.chat)
+    )
 
 
 async def _relate_once(

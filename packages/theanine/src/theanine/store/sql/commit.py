@@ -124,12 +124,8 @@ def _check_batch(db: sa.Connection, scope_id: int, batch: MemoryBatch) -> None:
     pairs = {(link.within_batch, link.older, link.newer) for link in batch.links}
     if len(pairs) != len(batch.links):
         raise BadInput("two links join the same pair of memories")
-    for position, memory in enumerate(batch.memories, 1):
-        check_text(memory.text, "the text", f"memory {position}")
-    for link in batch.links:
-        check_text(link.explanation, "the explanation", f"link from memory {link.older}")
-    for mark in batch.marks:
-        check_text(mark.reason, "the reason", f"mark on memory {mark.memory}")
+    for text, what, where in _texts(batch):
+        check_text(text, what, where)
     for what, index, limit in _new_references(batch):
         if not 0 <= index < limit:
             raise BadInput(f"{what} new memory {index}, which does not exist")
@@ -141,6 +137,18 @@ def _check_batch(db: sa.Connection, scope_id: int, batch: MemoryBatch) -> None:
         stored = _select_stored(db, scope_id, numbers)
         if missing := [number for number in numbers if number not in stored]:
             raise BadInput(f"{what} memory {missing[0]}, which is not in this scope")
+
+
+def _texts(batch: MemoryBatch) -> Iterator[tuple[str, str, str]]:
+    """Yield every text, with what it is and where."""
+    for position, memory in enumerate(batch.memories, 1):
+        yield memory.text, "the text", f"memory {position}"
+        for cue in memory.cues:
+            yield cue, "a cue", f"memory {position}"
+    for link in batch.links:
+        yield link.explanation, "the explanation", f"link from memory {link.older}"
+    for mark in batch.marks:
+        yield mark.reason, "the reason", f"mark on memory {mark.memory}"
 
 
 def _new_references(batch: MemoryBatch) -> Iterator[tuple[str, int, int]]:
@@ -204,6 +212,7 @@ def _insert_batch(
                 prompt=new.prompt,
                 dated=bool(session.dated),
                 metadata=metadata[i],
+                cues=tuple(new.cues),
             )
             for i, new in enumerate(batch.memories)
         ]
@@ -304,6 +313,7 @@ def insert_memories(db: sa.Connection, scope_id: int, memories: Sequence[Memory]
             "made_by": memory.made_by,
             "prompt": memory.prompt,
             "metadata": dumps(dict(memory.metadata)),
+            "cues": dumps(memory.cues),
         }
         for memory in memories
     ]
