@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
+from theanine.embeddings.static import bundled_embedder
 from theanine.filters import Filter
 from theanine.graph import Graph, Pair
 from theanine.retrieval.candidates import CandidateIndex
@@ -25,6 +26,7 @@ from theanine.retrieval.scoring import Scores, inner_products, top_k
 from theanine.retrieval.snapshot import SnapshotWriter
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion, stored_vectors
+from theanine.text.words import without_dates
 from theanine.types import (
     LIVE_KINDS,
     LOCAL_MODEL,
@@ -413,6 +415,22 @@ class ScopeIndex:
                 cosines[~among[row]] = -np.inf
             results.append(self._top(cosines, k))
         return results
+
+    async def matter_cosines(
+        self, texts: Sequence[str], others: Sequence[str]
+    ) -> NDArray[np.float32]:
+        """Return the cosines of texts by word vectors, ``(texts, others)``.
+
+        The speakers' names, numbers and the names of days and months are left out: most texts of a
+        scope share some.
+        """
+        ones, twos = [
+            await bundled_embedder().embed(
+                [without_dates(self.without_speakers(text)) for text in some]
+            )
+            for some in (texts, others)
+        ]
+        return ones @ twos.T
 
     def associates(
         self, new: Sequence[NewMemory], vectors: Vectors, k: int, *, among: Sequence[Mask]

@@ -16,7 +16,6 @@ from pydantic import BaseModel, Field, field_validator
 
 from theanine.clock import micros
 from theanine.embeddings.base import Vectors
-from theanine.embeddings.static import bundled_embedder
 from theanine.llm.bounds import ReplyBounds, one_of
 from theanine.llm.gather import gather
 from theanine.llm.itemized import ItemizedReply
@@ -25,7 +24,6 @@ from theanine.methods.shared.pairs import format_labeled
 from theanine.methods.theanine.relate import SOURCE_LIMIT, with_sources
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.text.formatting import estimate_tokens, one_line
-from theanine.text.words import without_dates
 from theanine.types import (
     REPLACED,
     STATE,
@@ -191,9 +189,8 @@ async def offer_earlier(
         masks = np.broadcast_to(mask, (len(memories), len(mask)))
         nearest = index.nearest(vectors, _COMPARED, among=masks)
         earlier = list({memory.id: memory for row in nearest for memory, _ in row}.values())
-        texts = [without_dates(index.without_speakers(each.text)) for each in (*earlier, *memories)]
-        rows = await bundled_embedder().embed(texts)
-        scores = (rows[: len(earlier)] @ rows[len(earlier) :].T).max(axis=1)
+        texts = [[each.text for each in statements] for statements in (earlier, memories)]
+        scores = (await index.matter_cosines(*texts)).max(axis=1)
         ranked = [earlier[at] for at in np.argsort(-scores, kind="stable").tolist()]
         earlier = list(_fitting(ranked, limit))
     return sorted(earlier, key=lambda memory: memory.order)
