@@ -54,7 +54,7 @@ class Named:
     def _write(self, prompt: str) -> str:
         if not prompt.startswith("Task: relate\n"):
             return _as_said(prompt)
-        reply = next(self.replies, [])
+        reply: object = next(self.replies, ())
         return reply if isinstance(reply, str) else json.dumps({"links": reply})
 
     def user(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -118,12 +118,12 @@ async def ask_windows(
     bounds: Callable[[Sequence[Line]], ReplyBounds] | None = None,
     *,
     quoted_sessions: Collection[int] = (),
-    **values: str,
+    **values: Any,
 ) -> list[T]:
     """Ask a step about each window of a session, and return the replies in order.
 
-    The step's values are ``turns`` and others, which quote other sessions. ``check`` returns what
-    is wrong with the reply to a window, or None; ``bounds`` returns its bounds, by default the
+    The step's values are ``turns`` and other texts, which quote other sessions. ``check`` returns
+    what is wrong with the reply to a window, or None; ``bounds`` returns its bounds, by default the
     step's. Raises ModelError when the model fails.
     """
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -177,7 +177,7 @@ async def is_journalled(pairs: Sequence[Pair], scene: Scene, chat: ScopedChat) -
     return bool(pairs)
 
 
-async def _values(pairs: Sequence[Pair], scene: Scene) -> tuple[dict[str, str], set[int]]:
+async def _values(pairs: Sequence[Pair], scene: Scene) -> tuple[dict[str, Any], set[int]]:
     """Return the values of the prompt for some pairs, and the sessions that they quote."""
     older, newer = split_pairs(pairs)
     sources = await scene.load({turn for memory in older for turn in memory.source_turns})

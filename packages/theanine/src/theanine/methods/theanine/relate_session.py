@@ -191,8 +191,8 @@ async def offer_earlier(
         earlier = list({memory.id: memory for row in nearest for memory, _ in row}.values())
         texts = [[each.text for each in statements] for statements in (earlier, memories)]
         scores = (await index.matter_cosines(*texts)).max(axis=1)
-        ranked = [earlier[at] for at in np.argsort(-scores, kind="stable").tolist()]
-        earlier = list(_fitting(ranked, limit))
+        order: list[int] = np.argsort(-scores, kind="stable").tolist()
+        earlier = list(_fitting([earlier[at] for at in order], limit))
     return sorted(earlier, key=lambda memory: memory.order)
 
 
