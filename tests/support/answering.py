@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter
 
@@ -52,6 +52,10 @@ class Answering(ScopedChat):
     def replaced(self, step: PromptTemplate[T], asker: str = "") -> PromptTemplate[T]:
         """Return the step with its prompt of ``prompts``, if there is one."""
         return self.prompts.replace(step, asker)
+
+    async def is_journalled(self, step: PromptTemplate[Any], /, **values: str) -> bool:
+        """Return False: it has no journal."""
+        return False
 
     async def ask(
         self,

@@ -252,9 +252,15 @@ class History:
 
 
 class Relation(StrEnum):
-    """How an older memory relates to a newer one (Theanine, appendix B.1)."""
+    """How an older memory relates to a newer one.
+
+    Source: Theanine, appendix B.1, but for two: ``FULFILLED`` (the newer one tells that what was
+    planned has happened) and ``CORRECTED`` (what the older one tells was never so).
+    """
 
     CHANGED = "Changed"
+    FULFILLED = "Fulfilled"
+    CORRECTED = "Corrected"
     CAUSE = "Cause"
     REASON = "Reason"
     HINDERED_BY = "HinderedBy"
@@ -262,6 +268,9 @@ class Relation(StrEnum):
     WANT = "Want"
     SAME_TOPIC = "SameTopic"
 
+
+REPLACED = frozenset({Relation.CHANGED, Relation.FULFILLED, Relation.CORRECTED})
+"""Relations after which the newer memory holds instead of the older one."""
 
 LOCAL_MODEL = "local"
 """``made_by`` of everything that was made without a language model."""
@@ -274,6 +283,10 @@ NO_MODEL_NOTICE = "No language model is configured, so I can only quote what I r
 
 STATEMENT = "statement"
 """``kind`` of a memory that states one fact about its speakers."""
+STATE = "state"
+"""``kind`` of a memory that tells in one sentence what holds now, since when, and what it was.
+
+It is made from the two memories that a change links, and recall returns it in place of both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,6 +301,7 @@ class Memory:
         session_ended_at: when its session ended (the paper's time of a memory), aware, UTC.
         kind: ``statement``, or a kind that its method defines.
         speakers: the people it is about.
+        cues: other words by which one may ask for it; recall searches them with the text.
         source_turns: ids of the turns that directly support it, ascending. Empty for an imported
             memory whose file names no turns, and for one made only from other memories.
         derived_from: ids of the memories that it was made from, ascending; forgetting one of them
@@ -315,6 +329,7 @@ class Memory:
     prompt: str = ""
     dated: bool = True
     metadata: Metadata = field(default_factory=dict[str, Scalar], hash=False)
+    cues: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -566,11 +581,16 @@ class NewMemory:
     kind: str = STATEMENT
     made_by: str = LOCAL_MODEL
     prompt: str = ""
+    cues: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewLink:
-    """A link to a new memory: ``older`` is a stored id, ``newer`` an index in the same batch."""
+    """A link to a new memory: ``older`` is a stored id, ``newer`` an index in the same batch.
+
+    Attributes:
+        within_batch: whether ``older`` is an index in the same batch as well, below ``newer``.
+    """
 
     older: int
     newer: int
@@ -579,6 +599,7 @@ class NewLink:
     similarity: float = 0.0
     made_by: str = LOCAL_MODEL
     prompt: str = ""
+    within_batch: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -333,7 +333,7 @@ def test_a_recall_asks_no_model(tmp_path: Path) -> None:
         log(
             client,
             ("I bought a sailing boat in Rijeka.",),
-            ("I sold the sailing boat because its engine died.",),
+            ("I sold the sailing boat from Rijeka because its engine died.",),
         )
         ana = client.user("ana")
         ana.remember()

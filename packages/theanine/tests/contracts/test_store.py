@@ -498,6 +498,35 @@ async def test_turns_logged_while_remembering_stay_pending(store: Store) -> None
     assert await store.pending(METHOD) == []
 
 
+async def test_memories_of_a_batch_are_linked_and_keep_their_cues(store: Store) -> None:
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
+    await store.log_transcript(ANA, transcript("t", "two", day=1), METHOD)
+    await remember(store, ANA, 1, made("m"))
+    links = [
+        NewLink(older=1, newer=1, relation=Relation.FULFILLED),
+        NewLink(older=0, newer=1, relation=Relation.CORRECTED, within_batch=True),
+    ]
+    batch = made("n", "o", links=links)
+    cued = [replace(batch.memories[0], cues=("boat", "Kahn")), batch.memories[1]]
+    await remember(store, ANA, 2, replace(batch, memories=cued))
+    assert [memory.cues for memory in await store.memories(ANA)] == [(), ("boat", "Kahn"), ()]
+    assert {(link.older, link.newer, link.relation) for link in await store.links(ANA)} == {
+        (1, 3, Relation.FULFILLED),
+        (2, 3, Relation.CORRECTED),
+    }
+
+
+@pytest.mark.parametrize(("older", "newer"), [(0, 0), (1, 0), (2, 1), (-1, 1), (0, 2)])
+async def test_links_within_a_batch_run_from_an_older_to_a_newer_one(
+    store: Store, older: int, newer: int
+) -> None:
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
+    link = NewLink(older=older, newer=newer, relation=None, within_batch=True)
+    with pytest.raises(BadInput, match="does not exist"):
+        await remember(store, ANA, 1, made("m", "n", links=[link]))
+    assert await store.memories(ANA) == []
+
+
 async def test_an_inconsistent_batch_changes_nothing(store: Store) -> None:
     await store.log_transcript(ANA, transcript("s", "one"), METHOD)
     await store.log_transcript(ANA, transcript("t", "two", day=1), METHOD)

@@ -16,12 +16,41 @@ from theanine.methods.shared.pairs import Pair
 from theanine.methods.shared.respond import RESPOND, RESPOND_REASONED, respond
 from theanine.methods.theanine.refine import REFINE, REFINE_WHOLE, refine
 from theanine.methods.theanine.relate import RELATE, RELATE_PAIR, Scene, relate
-from theanine.summarization import SUMMARIZE, summarize
-from theanine.types import Link, NewMemory, Part, Recollection, Relation, Timeline, Turn
+from theanine.methods.theanine.relate_session import RELATE_SESSION, ask_session
+from theanine.summarization import (
+    SUMMARIZE,
+    SUMMARIZE_KNOWN,
+    Known,
+    summarize,
+    summarize_known,
+)
+from theanine.types import (
+    Link,
+    Memory,
+    NewMemory,
+    Part,
+    Recollection,
+    Relation,
+    Session,
+    Timeline,
+    Turn,
+)
 
 pytestmark = pytest.mark.anyio
 
-STEPS = [SUMMARIZE, RELATE, RELATE_PAIR, REFINE, REFINE_WHOLE, RESPOND, RESPOND_REASONED]
+STEPS = [
+    SUMMARIZE,
+    SUMMARIZE_KNOWN,
+    RELATE,
+    RELATE_SESSION,
+    RELATE_PAIR,
+    REFINE,
+    REFINE_WHOLE,
+    RESPOND,
+    RESPOND_REASONED,
+]
+LATER = {REFINE_WHOLE.label, RELATE_SESSION.label, SUMMARIZE_KNOWN.label}
+"""Later versions of steps of which an earlier one is asked as well."""
 EARLIER = [
     turn(1, "How was the sail?", "Bo"),
     turn(2, "A storm broke our mast near Faro.", shared="a boat without a mast"),
@@ -48,7 +77,7 @@ JUDGED = {"pair": 1, "explanation": "fear after the storm", "relation": "React"}
 
 def _name(step: PromptTemplate[Any]) -> str:
     """The step's name, with the version where there are two."""
-    return "refine.v2" if step is REFINE_WHOLE else step.name
+    return f"{step.name}.v{step.version}" if step.label in LATER else step.name
 
 
 def _scene(now: Sequence[Turn], earlier: Sequence[Turn]) -> Scene:
@@ -61,10 +90,17 @@ def _scene(now: Sequence[Turn], earlier: Sequence[Turn]) -> Scene:
     return Scene(session=2, turns=now, dialogue=dialogue, load=load)
 
 
+def _told(earlier: Sequence[Turn]) -> Memory:
+    """A statement that says what a turn says, so that it may attack, too."""
+    return replace(STORM, text=f"{STORM.text} {earlier[2].text}")
+
+
 async def _prompt(name: str, earlier: Sequence[Turn], now: Sequence[Turn]) -> str:
     """The prompt of a step over these sessions."""
     answers: dict[str, object] = {
         "summarize": {"statements": []},
+        "summarize.v2": {"statements": []},
+        "relate.v3": {"links": []},
         "relate": {"judgements": [JUDGED, {**JUDGED, "pair": 2}]},
         "relate-pair": JUDGED,
         "respond-reasoned": {"rationale": "r", "response": "r"},
@@ -74,6 +110,12 @@ async def _prompt(name: str, earlier: Sequence[Turn], now: Sequence[Turn]) -> st
     scene = _scene(now, earlier)
     if name == "summarize":
         await summarize(now, caller)
+    elif name == "summarize.v2":
+        known = Known(people={"Ana": 1, now[0].speaker: 1}, statements=[_told(earlier)])
+        await summarize_known(now, caller, known)
+    elif name == "relate.v3":
+        session = Session(id=2, key="s2", started_at=now[0].at, ended_at=now[-1].at)
+        await ask_session([_told(earlier)], NEW, session, now, caller)
     elif name == "relate":
         await relate(pairs, scene, mode="session", chat=caller)
     elif name == "relate-pair":

@@ -7,7 +7,7 @@ from typing import Any
 
 from theanine.client import UserMemory
 from theanine.errors import SettingsError
-from theanine.types import Memory, Relation
+from theanine.types import REPLACED, Memory
 
 _ENDED = ("superseded", "withdrawn", "corrected")
 
@@ -21,7 +21,7 @@ def memories_as(format: str, owner: UserMemory) -> Iterator[Mapping[str, Any]]:
         known = ", ".join(FORMATS)
         raise SettingsError(f'unknown format "{format}" of an export; known: {known}')
     ended = {mark.memory for mark in owner.marks() if mark.kind in _ENDED}
-    ended |= {link.older for link in owner.links() if link.relation is Relation.CHANGED}
+    ended |= {link.older for link in owner.links() if link.relation in REPLACED}
     memories = [memory for memory in owner.memories() if memory.id not in ended]
     if memories:
         yield from FORMATS[format](owner, memories)

@@ -61,6 +61,8 @@ def format_date(item: Memory | Turn | Session) -> str:
 _RELATIONS: Mapping[str, str] = MappingProxyType(
     {
         "Changed": "Changed",
+        "Fulfilled": "It came true",
+        "Corrected": "In truth",
         "Cause": "Led to this",
         "Reason": "This is why",
         "HinderedBy": "In the way",

@@ -29,13 +29,15 @@ Outcome = Literal[
 
 It is ``returned``, or it was left out: ``irrelevant`` (below the least relevance), an ``echo`` (the
 assistant repeats the user's words, which are there), ``corrected``, ``pinned`` (returned anyway),
-``in_dialogue`` (the model sees it anyway), ``told`` (a statement whose source turns are returned),
-``repeated`` (another candidate says the same, and how often is said there), ``over_budget`` (it did
-not fit), or ``over_limit`` (its part is not among the best ``limit``).
+``in_dialogue`` (the model sees it anyway), ``told`` (a statement whose source turns are returned,
+or what the sentence of a change tells), ``repeated`` (another candidate says the same, and how
+often is said there), ``over_budget`` (it did not fit), or ``over_limit`` (its part is not among the
+best ``limit``).
 """
 
 _LEFT_OUT_AT: Mapping[str, Outcome] = {
     "echoes": "echo",
+    "sentences": "told",
     "states": "corrected",
     "relevance": "irrelevant",
     "pinned": "pinned",

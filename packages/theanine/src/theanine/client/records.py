@@ -19,10 +19,10 @@ from theanine.telemetry import memory_operation
 from theanine.text.attribution import without_attribution
 from theanine.types import (
     LIVE_KINDS,
+    REPLACED,
     Link,
     Mark,
     Memory,
-    Relation,
     Scope,
     Session,
     Timeline,
@@ -175,7 +175,7 @@ class RecordOperations:
         changes = [
             (link.older, link.newer)
             for link in await store.links(self.scope, method=known.method)
-            if link.relation is Relation.CHANGED
+            if link.relation in REPLACED
         ]
         changes += [
             (mark.memory, mark.by)

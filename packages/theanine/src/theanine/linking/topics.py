@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import combinations, zip_longest
@@ -33,7 +33,7 @@ from theanine.retrieval.languages import GRAMMAR, UNSPACED, Language, everyday_w
 from theanine.stop_words import STOP_WORDS
 from theanine.text.attribution import without_attribution
 from theanine.text.words import FUNCTION_WORDS, stem
-from theanine.types import Link, Memory, Relation, Timeline
+from theanine.types import REPLACED, STATE, Link, Memory, Relation, Timeline
 
 MAX_MEMORIES = 14
 """Maximum memories of a topic."""
@@ -155,8 +155,11 @@ def find_topics(
     """Return topics, the one with the newest memory first; each memory is in exactly one.
 
     ``assistants`` are names of speakers whose words tie nothing: what an assistant advises, asks
-    and echoes is not told of a matter. A relation can still join them to one.
+    and echoes is not told of a matter. A relation can still join them to one. A state only repeats
+    what the memories say of which it was made.
     """
+    states = [memory for memory in memories if memory.kind == STATE]
+    memories = [memory for memory in memories if memory.kind != STATE]
     by_id = {memory.id: memory for memory in memories}
     told = {id: each for id, each in by_id.items() if not is_only_by(each.speakers, assistants)}
     links = [
@@ -178,8 +181,15 @@ def find_topics(
         topics.append(
             Topic(title=title, memories=tuple(memory.id for memory in lines), repeats=repeats)
         )
+    topics = [_with_states(topic, states) for topic in topics]
     topics.sort(key=lambda topic: by_id[topic.memories[-1]].order, reverse=True)
     return topics
+
+
+def _with_states(topic: Topic, states: Sequence[Memory]) -> Topic:
+    own = {*topic.memories, *topic.repeats}
+    told = [state.id for state in states if state.derived_from and state.derived_from[-1] in own]
+    return replace(topic, repeats=(*topic.repeats, *told)) if told else topic
 
 
 def find_timelines(
@@ -282,7 +292,7 @@ def _find_ties(terms: _Terms, links: Iterable[Link], told: Mapping[int, Memory])
     for link in links:
         pair = (min(link.older, link.newer), max(link.older, link.newer))
         tie = RELATED if _is_relation(link) else LINKED
-        ties[pair] = max(ties.get(pair, 0), CHANGED if link.relation is Relation.CHANGED else tie)
+        ties[pair] = max(ties.get(pair, 0), CHANGED if link.relation in REPLACED else tie)
     return ties
 
 

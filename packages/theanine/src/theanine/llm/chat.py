@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from copy import copy
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 
@@ -103,6 +103,14 @@ class ScopedChat(Conversation):
         ``asker`` is as in :meth:`ask`.
         """
         return self._chat.prompts.replace(step, asker or self._chat.asker)
+
+    async def is_journalled(self, step: PromptTemplate[Any], /, **values: str) -> bool:
+        """Whether the journal has a reply to a step's prompt, which :meth:`ask` would replay."""
+        if self._chat.fresh_keys is not None:
+            return False
+        messages = [Message("user", sanitize(self.replaced(step).render(**values)))]
+        request = self._request(step, messages, RequestOptions(), (), 0)
+        return await self._find_entry(request) is not None
 
     async def ask(
         self,

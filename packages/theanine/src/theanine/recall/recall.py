@@ -7,7 +7,7 @@ linked together. All of it shares one token budget.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
@@ -21,6 +21,7 @@ from theanine.recall.rank import period, rank
 from theanine.recall.resolve import Matter, Resolved, resolve
 from theanine.recall.select import Line, select_lines, spread
 from theanine.recall.spelling import is_common_word, with_said_spelling
+from theanine.recall.states import tell_states
 from theanine.recall.understand import Question, understand
 from theanine.retrieval.candidates import CandidateIndex, RankedCandidate
 from theanine.retrieval.languages import guess_language, stem
@@ -63,12 +64,14 @@ async def recall_from_log(
         )
     else:
         ranked = await rank(question, dialogue, log, context)
+        corrected = context.index.corrected
+        ranked = _with_states(ranked, question, log, corrected, trace)
         query = next(iter(context.query_vectors.values()))[0]
         resolved = await resolve(
             ranked,
             query,
             log,
-            context.index.corrected,
+            corrected,
             links=policy.links,
             closed=bool(question.days),
         )
@@ -99,6 +102,22 @@ async def recall_from_log(
     groups = lay_out(lines, relations, budget)
     parts = [await _part(group, relations, log, trace) for group in groups]
     return replace(result, parts=tuple(sorted(parts, key=_part_order)))
+
+
+def _with_states(
+    ranked: Sequence[RankedCandidate],
+    question: Question,
+    log: LogIndex,
+    corrected: Collection[int],
+    trace: RecallTrace,
+) -> Sequence[RankedCandidate]:
+    """Return candidates with the sentences of what holds now, where a model wrote any."""
+    if not log.has_states:
+        return ranked
+    of_a_time = bool(question.days or question.order)
+    ranked = tell_states(ranked, log, corrected, of_a_time=of_a_time)
+    trace.record("sentences", ranked)
+    return ranked
 
 
 def _default_floor(question: Question, candidates: CandidateIndex, policy: Policy) -> float:

@@ -8,6 +8,8 @@ from theanine.types import Relation
 
 RELATION_NOTES: Mapping[Relation, str] = {
     Relation.CHANGED: "changed to",
+    Relation.FULFILLED: "what came of it",
+    Relation.CORRECTED: "in truth",
     Relation.CAUSE: "as a result",
     Relation.REASON: "because",
     Relation.HINDERED_BY: "what stood in the way",

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from theanine.graph import Pair
 from theanine.recall.claims import governs, replaces, tells_change
 from theanine.recall.state_model import same_matter
+from theanine.recall.states import current_states
 from theanine.retrieval.candidates import Candidate, CandidateIndex, RankedCandidate
 from theanine.retrieval.log_index import LogIndex
 from theanine.text.formatting import day_label
-from theanine.types import LOCAL_MODEL, Memory, Relation
+from theanine.types import LOCAL_MODEL, REPLACED, Memory
 
 JUDGED = 60
 """Best candidates that may be other states."""
@@ -96,7 +97,7 @@ async def resolve(
     likely: dict[int, list[RankedCandidate]] = {}
     if links and ranked:
         await _find_claims(ranked[:READ], log, claimed, notes)
-        likely = await _other_states(ranked, query, log, closed)
+        likely = await _other_states(ranked, query, log, corrections, closed)
     known = {found.position: found for found in ranked}
     taken: set[int] = set()
     matters: list[Matter] = []
@@ -121,11 +122,12 @@ async def _other_states(
     ranked: Sequence[RankedCandidate],
     query: NDArray[np.float32],
     log: LogIndex,
+    corrections: Collection[int],
     closed: bool,
 ) -> dict[int, list[RankedCandidate]]:
     """Return what are probably other states of what the best candidates tell, by position."""
     candidates, seeds = log.candidates, ranked[:SEEDS]
-    linked = [await _linked(seed, log) for seed in seeds]
+    linked = [await _linked(seed, log, corrections) for seed in seeds]
     judged = {found.position: found for found in ranked[:JUDGED]}
     if not closed:
         judged |= {
@@ -223,7 +225,9 @@ def _until(newer: Candidate) -> str:
     return f" (until {day_label(newer.owner.at, newer.owner.dated)})"
 
 
-async def _linked(found: RankedCandidate, log: LogIndex) -> list[tuple[RankedCandidate, bool]]:
+async def _linked(
+    found: RankedCandidate, log: LogIndex, corrections: Collection[int]
+) -> list[tuple[RankedCandidate, bool]]:
     """Return what a candidate changed from or into by its links, and whether that is certain.
 
     It is where a model judged it, or where a cue of the change governs what the two share. Of a
@@ -245,9 +249,13 @@ async def _linked(found: RankedCandidate, log: LogIndex) -> list[tuple[RankedCan
                 link.made_by != LOCAL_MODEL for link in await log.links([(older, newer)])
             )
             is_end = other == older or not _changes(other, log)
-            states = [
-                state for state in await log.saying(other) if state.position != found.position
+            told = [
+                sentence
+                for state in current_states(other, log, corrections)
+                for sentence in log.candidates.of_memory(state)
             ]
+            told = told or await log.saying(other)
+            states = [state for state in told if state.position != found.position]
             loaded = await log.load([position, *(state.position for state in states)])
             for state in states:
                 one, two = loaded.get(position), loaded.get(state.position)
@@ -265,7 +273,7 @@ async def _linked(found: RankedCandidate, log: LogIndex) -> list[tuple[RankedCan
 
 def _changes(memory: int, log: LogIndex, *, both: bool = False) -> list[Pair]:
     """Return the changes of a memory into newer ones, as older and newer; with ``both``, all."""
-    changed = {other for other, relation in log.neighbors(memory) if relation is Relation.CHANGED}
+    changed = {other for other, relation in log.neighbors(memory) if relation in REPLACED}
     pairs = [pair for pair in log.relations({memory, *changed}) if memory in pair]
     return pairs if both else [pair for pair in pairs if pair[0] == memory]
 

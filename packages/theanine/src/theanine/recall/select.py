@@ -154,7 +154,9 @@ async def select_lines(
     choices = _choose(matters, log, budget, notes, shown)
     of_turns = log.memories_of_turns([choice.owner[0] for choice in choices])
     supported = {
-        choice.owner: [choice.owner[1]] if choice.owner[1] else of_turns[choice.owner[0]]
+        choice.owner: [choice.owner[1], *log.told_by(choice.owner[1])]
+        if choice.owner[1]
+        else of_turns[choice.owner[0]]
         for choice in choices
     }
     turns, memories = await log.read(

@@ -519,7 +519,7 @@ _READ = 400
 
 def _memory_candidate(memory: Memory) -> _Entry:
     unit = Unit(
-        text=memory.text,
+        text=" ".join([memory.text, *memory.cues]),
         session=memory.session,
         at=memory.at if memory.dated else None,
         speakers=memory.speakers,

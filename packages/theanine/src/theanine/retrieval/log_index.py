@@ -36,7 +36,7 @@ from theanine.retrieval.snapshot import (
 )
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion
-from theanine.types import Link, Memory, Relation, Scope, Turn
+from theanine.types import STATE, Link, Memory, Relation, Scope, Turn
 
 AT_ONCE = 1_000
 """Turns that the fitted encoder reads while a recall waits: up to 4 s."""
@@ -76,6 +76,9 @@ class LogIndex:
         self._supported: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._sources: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._by_turn: NDArray[np.int64] | None = None  # the order of the pairs by turn
+        # Pairs of a state and one of the memories that it tells of.
+        self._states: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._told: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._links = LinkIndex()
         self._read_links = 0
         self._reads_snapshot = True
@@ -183,6 +186,9 @@ class LogIndex:
             self._supported.extend([memory for memory, _ in pairs])
             self._sources.extend([turn for _, turn in pairs])
             self._by_turn = None
+            told = [(m.id, of) for m in memories if m.kind == STATE for of in m.derived_from]
+            self._states.extend([state for state, _ in told])
+            self._told.extend([memory for _, memory in told])
             if memories:
                 self._last["memory"] = [memories[-1].id, _hash_entry(memories[-1])]
 
@@ -292,6 +298,21 @@ class LogIndex:
         first, last = np.searchsorted(self._supported.values, [memory, memory + 1]).tolist()
         turns: list[int] = self._sources.values[first:last].tolist()
         return turns
+
+    @property
+    def has_states(self) -> bool:
+        """Whether a memory tells what holds now."""
+        return len(self._states) > 0
+
+    def told_by(self, state: int) -> Sequence[int]:
+        """Return the ids of the memories that a state tells of; empty for any other memory."""
+        told: list[int] = self._told.values[self._states.values == state].tolist()
+        return told
+
+    def states_of(self, memory: int) -> Sequence[int]:
+        """Return the ids of the states that tell of a memory."""
+        states: list[int] = self._states.values[self._told.values == memory].tolist()
+        return list(filter(self.includes, states))
 
     def neighbors(self, memory: int) -> Iterable[tuple[int, Relation | None]]:
         """Return what a memory is linked with, first older memories, and how."""

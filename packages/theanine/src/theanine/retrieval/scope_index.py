@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
+from theanine.embeddings.static import bundled_embedder
 from theanine.filters import Filter
 from theanine.graph import Graph, Pair
 from theanine.retrieval.candidates import CandidateIndex
@@ -25,11 +26,13 @@ from theanine.retrieval.scoring import Scores, inner_products, top_k
 from theanine.retrieval.snapshot import SnapshotWriter
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion, stored_vectors
+from theanine.text.words import without_dates
 from theanine.types import (
     LIVE_KINDS,
     LOCAL_MODEL,
     PIN_KINDS,
     SPOKEN,
+    STATE,
     Link,
     Mark,
     Memory,
@@ -141,18 +144,20 @@ class ScopeIndex:
             return
         self._add(memories, stored_vectors(vectors))
         self._read_memories = memories[-1].id
-        for link in sorted(links, key=lambda link: (link.newer, link.older)):  # as stored ones
-            self.graph.add(
-                Link(
-                    older=link.older,
-                    newer=memories[link.newer].id,
-                    relation=link.relation,
-                    explanation=link.explanation,
-                    similarity=link.similarity,
-                    made_by=link.made_by,
-                    prompt=link.prompt,
-                )
+        added = [
+            Link(
+                older=memories[link.older].id if link.within_batch else link.older,
+                newer=memories[link.newer].id,
+                relation=link.relation,
+                explanation=link.explanation,
+                similarity=link.similarity,
+                made_by=link.made_by,
+                prompt=link.prompt,
             )
+            for link in links
+        ]
+        for link in sorted(added, key=lambda link: (link.newer, link.older)):  # as stored ones
+            self.graph.add(link)
 
     async def read_marks(self, state: ScopeVersion) -> None:
         """Read the marks up to ``state``."""
@@ -254,10 +259,16 @@ class ScopeIndex:
         return self[memory].order
 
     def before(self, session: Session) -> Mask:
-        """Return the mask of the memories of earlier sessions."""
+        """Return the mask of the memories of earlier sessions, without states of others of them."""
         started, number = micros(session.started_at), self._session_ids.values
         starts: NDArray[np.int64] = self._session_starts.values
-        return (starts < started) | ((starts == started) & (number < session.id))
+        earlier = (starts < started) | ((starts == started) & (number < session.id))
+        return earlier & ~self.kind_mask(STATE)
+
+    def cosine(self, memory: int, vector: NDArray[np.float32]) -> float:
+        """Return the cosine of a memory's vector and another one of unit norm."""
+        row = self._lazy_ranking.vectors.values[[self._positions[memory]]]
+        return float(inner_products(row, vector)[0])
 
     @property
     def times(self) -> NDArray[np.int64]:
@@ -404,6 +415,22 @@ class ScopeIndex:
                 cosines[~among[row]] = -np.inf
             results.append(self._top(cosines, k))
         return results
+
+    async def matter_cosines(
+        self, texts: Sequence[str], others: Sequence[str]
+    ) -> NDArray[np.float32]:
+        """Return the cosines of texts by word vectors, ``(texts, others)``.
+
+        The speakers' names, numbers and the names of days and months are left out: most texts of a
+        scope share some.
+        """
+        ones, twos = [
+            await bundled_embedder().embed(
+                [without_dates(self.without_speakers(text)) for text in some]
+            )
+            for some in (texts, others)
+        ]
+        return ones @ twos.T
 
     def associates(
         self, new: Sequence[NewMemory], vectors: Vectors, k: int, *, among: Sequence[Mask]

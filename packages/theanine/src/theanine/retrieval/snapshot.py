@@ -31,7 +31,7 @@ from theanine.types import Scope
 MIN_LAG, MAX_LAG = 150, 10
 """A file is written again when it lacks ``MIN_LAG`` candidates and a ``MAX_LAG``-th of all."""
 
-_MAGIC = b"theanine log index 8\n"
+_MAGIC = b"theanine log index 9\n"
 _CHECK_BYTES = 4
 _INLINE_BYTES = 2_000_000
 """Up to this size unpacking takes some 4 ms, less than moving to a worker thread is worth."""

@@ -10,11 +10,20 @@ from theanine.summarization.running_summary import (
     update_summary,
 )
 from theanine.summarization.summarize import SUMMARIZE, drop_recalled, summarize
+from theanine.summarization.summarize_known import (
+    SUMMARIZE_KNOWN,
+    Known,
+    Summarized,
+    summarize_known,
+)
 
 __all__ = [
     "REWRITE_SUMMARY",
     "SUMMARIZE",
+    "SUMMARIZE_KNOWN",
     "UPDATE_SUMMARY",
+    "Known",
+    "Summarized",
     "SummarySentence",
     "WholeSummary",
     "drop_recalled",
@@ -22,5 +31,6 @@ __all__ = [
     "local_update_summary",
     "repeats_memories",
     "summarize",
+    "summarize_known",
     "update_summary",
 ]

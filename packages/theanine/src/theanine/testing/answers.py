@@ -21,6 +21,8 @@ GROUP = "theanine.scripted_answers"
 UNKNOWN = "This is a scripted model; it knows only the steps of theanine."
 LONGEST = 300
 """Maximum characters that an answer repeats of a turn."""
+LONGEST_STATE = 60
+"""The same of each of two statements in one sentence."""
 
 _BLOCK = re.compile(r"^<<<([^\n]*)\n(.*?)\n?^>>>$", re.MULTILINE | re.DOTALL)
 _TURN = re.compile(r"^\[(\d+)\] (.+?) \((?:user|agent)[^)]*\): (.*)$", re.MULTILINE)
@@ -110,10 +112,17 @@ def _pairs(
 
 
 def _summarize(blocks: Mapping[str, str]) -> str:
-    statements = [
-        _note(*turn) | {"speakers": [turn[1]]} for turn in _turns(blocks.get("turns", ""))
-    ]
+    """Keep each turn; a prompt that tells what is known asks for cues instead of speakers."""
+    turns = _turns(blocks.get("turns", ""))
+    if "known" in blocks:
+        return _json({"statements": [_note(*turn) | {"cues": _cues(turn[2])} for turn in turns]})
+    statements = [_note(*turn) | {"speakers": [turn[1]]} for turn in turns]
     return _json({"statements": statements})
+
+
+def _cues(words: str) -> str:
+    """Return the longest word, in words that are not in the text."""
+    return f"about {max(words.split(), key=len).strip('.,:;!?')}"
 
 
 def _update_summary(blocks: Mapping[str, str]) -> str:
@@ -161,6 +170,30 @@ def _relate(older: str, newer: str) -> dict[str, str]:
     elif words & {"because", "since", "therefore"}:
         relation = "Cause"
     return {"explanation": f"both mention {', '.join(shared[:3])}", "relation": relation}
+
+
+def _relate_session(blocks: Mapping[str, str]) -> str:
+    """Link each new statement with the one before it that shares most words, two of them or more.
+
+    Words have five letters or more. With pairs in the prompt, judge these.
+    """
+    if "pairs" in blocks:  # the prompt that Theanine as published may be asked by
+        return _json({"judgements": _pairs(blocks, "earlier", _relate)})
+    before = [("M" + n, text) for _, n, text in _LABELED.findall(blocks.get("earlier", ""))]
+    links: list[dict[str, str]] = []
+    for _, number, text in _LABELED.findall(blocks.get("new", "")):
+        words = {word for word in _words(text) if len(word) > 4}
+        label, older = max(before, key=lambda each: len(words & _words(each[1])), default=("", ""))
+        if len(words & _words(older)) > 1:
+            judged = _relate(older, text)
+            link = {"a": label, "b": f"N{number}", "relation": judged["relation"]}
+            if link["relation"] != "SameTopic":
+                link["why"] = judged["explanation"]
+            if link["relation"] == "Changed":
+                link["now"] = f"{text[:LONGEST_STATE]} Before: {older[:LONGEST_STATE]}"
+            links.append(link)
+        before.append((f"N{number}", text))
+    return _json({"links": links})
 
 
 def _refine(blocks: Mapping[str, str]) -> str:
@@ -393,7 +426,7 @@ STEPS: Mapping[str, Write] = {
     "respond": _respond,
     "respond-few-shot": _respond,
     "respond-reasoned": _respond_reasoned,
-    "relate": lambda blocks: _json({"judgements": _pairs(blocks, "earlier", _relate)}),
+    "relate": _relate_session,
     "relate-pair": lambda blocks: _json(_relate(blocks.get("A", ""), blocks.get("B", ""))),
     "refine": _refine,
     "segment": _segment,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -116,21 +116,25 @@ async def ask_windows(
     chat: ScopedChat,
     check: Callable[[Sequence[Line], T], str | None],
     bounds: Callable[[Sequence[Line]], ReplyBounds] | None = None,
+    *,
+    quoted_sessions: Collection[int] = (),
+    **values: Any,
 ) -> list[T]:
     """Ask a step about each window of a session, and return the replies in order.
 
-    The step's only value is ``turns``. ``check`` returns what is wrong with the reply to a window,
-    or None; ``bounds`` returns its bounds, by default the step's. Raises ModelError when the model
-    fails.
+    The step's values are ``turns`` and other texts, which quote other sessions. ``check`` returns
+    what is wrong with the reply to a window, or None; ``bounds`` returns its bounds, by default the
+    step's. Raises ModelError when the model fails.
     """
 
     async def ask(window: Sequence[Line]) -> T:
         return await chat.ask(
             step,
-            source_sessions={line.turn.session for line in window},
+            source_sessions={*quoted_sessions, *(line.turn.session for line in window)},
             check=partial(check, window),
             bounds=bounds(window) if bounds else None,
             turns=format_numbered(window),
+            **values,
         )
 
     return await gather([partial(ask, window) for window in split_windows(turns)])

@@ -21,6 +21,8 @@ _MONTHS = (
 
 _WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 
+_DATE_WORD = re.compile(rf"\b(?:{'|'.join(_MONTHS + _WEEKDAYS)}|\d[\d.,:/-]*(?:st|nd|rd|th)?)\b")
+
 FUNCTION_WORDS = frozenset(
     """
     a about after again all also always am an and any anything are as at back be because been
@@ -93,6 +95,11 @@ def weekday(at: datetime) -> str:
 def format_date(at: date) -> str:
     """Return the date as ``8 May 2023``; that of a datetime is in its own UTC offset."""
     return f"{at.day} {_MONTHS[at.month - 1]} {at.year}"
+
+
+def without_dates(text: str) -> str:
+    """Remove numbers, and English names of months and weekdays."""
+    return " ".join(_DATE_WORD.sub(" ", text).split())
 
 
 def is_unspaced(text: str) -> bool:

@@ -26,11 +26,11 @@ from theanine.text.words import containment, content_words, format_date
 from theanine.types import (
     LOCAL_MODEL,
     NO_MODEL_NOTICE,
+    REPLACED,
     STATEMENT,
     Memory,
     Part,
     Recollection,
-    Relation,
     Utterance,
 )
 
@@ -92,7 +92,7 @@ async def reply(
         own = [part for part in recollection.parts if part.scope in (None, context.scope)]
         told = {memory.id for part in own for memory in part.memories}
         links = (index or context.index).relations(told)
-        changes = [pair for pair, relation in links.items() if relation is Relation.CHANGED]
+        changes = [pair for pair, relation in links.items() if relation in REPLACED]
         return local_respond(dialogue, recollection, changes, context.index.corrected)
     shown = source_sessions(recollection.memories, context.index)
     if rationale or (context.replying.prompt or prompt) == "transcript":

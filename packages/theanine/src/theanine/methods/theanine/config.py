@@ -12,7 +12,7 @@ from theanine.methods.shared.config import QueryConfig, RecallConfig, check_mini
 from theanine.methods.theanine.former_settings import MODES, PAPER, current_settings
 
 Relating = Literal["pairs", "memory", "session"]
-"""One call of the model for each pair, for each new memory, or for the session."""
+"""One call of the model for each pair, for each new memory, or for all pairs of the session."""
 LinkTo = Literal["best", "recent", "all"]
 """The two related memories of the highest chance, or, where a model judged, as ``recent``; the most
 recent related memory of each component; or every related memory."""
@@ -25,14 +25,15 @@ class Linking:
     Attributes:
         associates: number of earlier memories that each new one is compared with; without a model
             at least ten, unless they are found ``by_cosine``.
-        relating: what one call of the model is about.
+        relating: what one call of the model is about; None asks once for all that belongs together,
+            in the session and with anything earlier.
         link_to: the related memories that a new one is linked to.
         relation_aware: False links by similarity and order alone.
         by_cosine: find the memories to compare by the cosine alone.
     """
 
     associates: int
-    relating: Relating = "session"
+    relating: Relating | None = None
     link_to: LinkTo = "best"
     relation_aware: bool = True
     by_cosine: bool = False
@@ -65,8 +66,8 @@ class TheanineConfig(QueryConfig, metaclass=_AcceptFormerSettings):
         budget: maximum tokens of the recollection (bundled tokenizer); None sets no limit.
         min_relevance: relevance that the best candidate in the log must have, 0 to 1; otherwise
             nothing is recalled.
-        associates: number of earlier memories that each new one is compared with; without a model
-            at least ten.
+        associates: number of earlier memories that each new one is compared with, at least ten; a
+            model is shown all that fit.
         timelines: False leaves links out of recall (ablation).
     """
 

@@ -14,12 +14,21 @@ from theanine.methods.shared.pairs import PAIRS_PER_CALL
 from theanine.methods.shared.statements import estimate_summary
 from theanine.methods.theanine.config import Linking
 from theanine.methods.theanine.relate import RELATE, RELATE_PAIR
+from theanine.methods.theanine.relate_session import RELATE_SESSION
+from theanine.summarization import SUMMARIZE, SUMMARIZE_KNOWN
 from theanine.types import Turn
 
 _PAIR_TOKENS = 70
 """Tokens of two statements and of their source turns."""
 _JUDGEMENT_TOKENS = 35
 """Tokens of one judgement in a reply."""
+_STATEMENT_TOKENS = 90
+"""Tokens of a new statement with its turns, and of two earlier ones."""
+_KNOWN_TOKENS = 250
+"""Tokens of the people and statements that are known from before."""
+_LINKS_PER_STATEMENT = 0.5
+_LINK_TOKENS = 40
+"""Tokens of a link in a reply, of which some say what holds now."""
 
 
 def estimate(turns: Sequence[Turn], linking: Linking) -> Estimate:
@@ -28,6 +37,16 @@ def estimate(turns: Sequence[Turn], linking: Linking) -> Estimate:
     if not linking.relation_aware:
         return summary
     memories, turn_tokens = estimate_statements(turns), count_turn_tokens(turns)
+    if linking.relating is None:
+        added = count_prompt_tokens(SUMMARIZE_KNOWN) - count_prompt_tokens(SUMMARIZE)
+        return summary + Estimate(
+            calls=1,
+            input_tokens=added
+            + _KNOWN_TOKENS
+            + count_prompt_tokens(RELATE_SESSION)
+            + memories * _STATEMENT_TOKENS,
+            output_tokens=round(_LINKS_PER_STATEMENT * memories * _LINK_TOKENS),
+        )
     pairs = memories * linking.associates
     if linking.relating == "pairs":
         calls, each = pairs, count_prompt_tokens(RELATE_PAIR) + 2 * turn_tokens

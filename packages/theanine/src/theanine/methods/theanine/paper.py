@@ -37,7 +37,16 @@ from theanine.methods.theanine.sample_timelines import sample_timelines
 from theanine.recall.understand import query_text
 from theanine.retrieval.budget import fit_budget
 from theanine.text.formatting import format_memory
-from theanine.types import LOCAL_MODEL, Memory, Part, Recollection, Timeline, Utterance
+from theanine.types import (
+    LOCAL_MODEL,
+    STATE,
+    STATEMENT,
+    Memory,
+    Part,
+    Recollection,
+    Timeline,
+    Utterance,
+)
 
 
 class TheaninePaper(RemembersTimelines[TheaninePaperConfig]):
@@ -52,7 +61,11 @@ class TheaninePaper(RemembersTimelines[TheaninePaperConfig]):
         config = self.config
         query = query_text(dialogue, config.query_turns, names=config.query_names)
         budget = context.token_budget(config.budget)
-        ranked = await retrieve(query, dialogue, config.retrieved, context, config.retrieval)
+        # The default method adds states, which only repeat statements.
+        kinds = (STATEMENT,) if context.index.kind_mask(STATE).any() else ()
+        ranked = await retrieve(
+            query, dialogue, config.retrieved, context, config.retrieval, kinds=kinds
+        )
         scores = {memory.id: score for memory, score in ranked}
         timelines = self._timelines([memory for memory, _ in ranked], context)
         if config.shuffle:

@@ -1,7 +1,8 @@
 """Phase I, step 3: judge the relation of each new memory to the older memories it resembles.
 
 The model is called once for each pair with both dialogues (the paper), once for each new memory
-with all its candidates, or once for the whole session.
+with all its candidates, or once for all pairs of the session. The default method has a question of
+its own (:mod:`theanine.methods.theanine.relate_session`), but for what the journal has from before.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -53,7 +54,7 @@ SOURCE_LIMIT = 240
 RelationName = Literal[
     "Changed", "Cause", "Reason", "HinderedBy", "React", "Want", "SameTopic", "None"
 ]
-_NAMES = {name.casefold(): name for name in [*(str(relation) for relation in Relation), "None"]}
+_NAMES = {name.casefold(): name for name in get_args(RelationName)}
 
 
 class _Related(BaseModel):
@@ -164,24 +165,45 @@ async def _ask_pair(pair: Pair, scene: Scene, chat: ScopedChat) -> Judgement:
     return reply.judgement(chat.model, RELATE_PAIR.label)
 
 
-async def _ask_batch(pairs: Sequence[Pair], scene: Scene, chat: ScopedChat) -> list[Judgement]:
+async def is_journalled(pairs: Sequence[Pair], scene: Scene, chat: ScopedChat) -> bool:
+    """Whether the journal has the replies about all pairs of a session, of which there are some.
+
+    So it does of a session that was remembered before the default method asked otherwise.
+    """
+    for batch in _batches(pairs, "session"):
+        values, _ = await _values(batch, scene)
+        if not await chat.is_journalled(RELATE, **values):
+            return False
+    return bool(pairs)
+
+
+async def _values(pairs: Sequence[Pair], scene: Scene) -> tuple[dict[str, Any], set[int]]:
+    """Return the values of the prompt for some pairs, and the sessions that they quote."""
     older, newer = split_pairs(pairs)
     sources = await scene.load({turn for memory in older for turn in memory.source_turns})
+    values = {
+        "earlier": with_sources("M", ((memory, memory.dated) for memory in older), sources),
+        "new": with_sources("N", ((memory, scene.dated) for memory in newer), scene.turns),
+        "pairs": format_pairs(pairs),
+    }
     shown = {memory.session for memory in older} | {turn.session for turn in sources}
+    return values, shown | {scene.session}
+
+
+async def _ask_batch(pairs: Sequence[Pair], scene: Scene, chat: ScopedChat) -> list[Judgement]:
+    values, shown = await _values(pairs, scene)
     reply = await chat.ask(
         RELATE,
-        source_sessions=shown | {scene.session},
+        source_sessions=shown,
         check=partial(_fault, len(pairs)),
         bounds=pairs_bounds("judgements", len(pairs)),
-        earlier=_with_sources("M", ((memory, memory.dated) for memory in older), sources),
-        new=_with_sources("N", ((memory, scene.dated) for memory in newer), scene.turns),
-        pairs=format_pairs(pairs),
+        **values,
     )
     by_pair = {judgement.pair: judgement for judgement in reply.judgements}
     return [by_pair[n].judgement(chat.model, RELATE.label) for n in range(1, len(pairs) + 1)]
 
 
-def _with_sources(
+def with_sources(
     letter: str, memories: Iterable[tuple[Memory | NewMemory, bool]], turns: Sequence[Turn]
 ) -> str:
     """List labeled memories, each turn once, under the first memory that it supports."""

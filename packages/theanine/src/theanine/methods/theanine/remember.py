@@ -6,7 +6,10 @@ Source: section 2.1 of the paper that :mod:`theanine.methods.theanine.paper` nam
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
 
 from theanine.embeddings.base import Vectors
 from theanine.linking.reading import is_only_by
@@ -19,9 +22,15 @@ from theanine.methods.theanine.associates import CANDIDATES, find_associates
 from theanine.methods.theanine.config import Linking
 from theanine.methods.theanine.estimate import estimate
 from theanine.methods.theanine.judgement import Judgement
+from theanine.methods.theanine.known import find_known
 from theanine.methods.theanine.link import choose_links
-from theanine.methods.theanine.relate import Scene, relate
+from theanine.methods.theanine.relate import Scene, is_journalled, relate
+from theanine.methods.theanine.relate_session import relate_session
+from theanine.summarization import SUMMARIZE, summarize_known
 from theanine.types import ImportedMemory, MemoryBatch, NewMemory, Session, Turn
+
+if TYPE_CHECKING:
+    from theanine.llm.chat import ScopedChat
 
 
 class LinkingConfig(Protocol):
@@ -47,13 +56,25 @@ class RemembersTimelines(MethodBase[C]):
         context: Context,
     ) -> MemoryBatch:
         """Summarize, find associates, relate, link."""
-        linking = self.config.linking
-        memories = await summarize_session(session, turns, imported, context)
+        linking, chat = self.config.linking, context.chat
+        notes: Sequence[str] = ()
+        if linking.relating is None and chat and not imported:
+            known = await find_known(session, turns, context)
+            recalled = await context.index.recalled_texts(turns)
+            summary = await summarize_known(turns, chat, known, recalled=recalled)
+            memories, notes = summary.memories, summary.notes
+        else:
+            memories = await summarize_session(session, turns, imported, context)
         vectors = await embed_memories(memories, context)
         pairs = _find_pairs(memories, vectors, session, context, linking)
-        if context.chat is None and linking.relation_aware:
+        if chat is None and linking.relation_aware:
             pairs = _told_by_people(pairs, turns)
-        judgements = await _judge(pairs, session, turns, context, linking)
+        scene = _scene(session, turns, context)
+        is_old = await _is_from_before(memories, pairs, scene, context)
+        if linking.relating is None and chat and not is_old:
+            batch = await _relate_once(memories, vectors, session, turns, context, chat)
+            return replace(batch, notes=[*notes, *batch.notes])
+        judgements = await _judge(pairs, scene, context, linking)
         links = choose_links(pairs, judgements, context.index, linking)
         return MemoryBatch(memories=memories, vectors=vectors, links=links, pairs=len(pairs))
 
@@ -89,20 +110,56 @@ def _told_by_people(pairs: Sequence[Pair], turns: Sequence[Turn]) -> list[Pair]:
     ]
 
 
-async def _judge(
-    pairs: Sequence[Pair],
+async def _is_from_before(
+    memories: Sequence[NewMemory], pairs: Sequence[Pair], scene: Scene, context: Context
+) -> bool:
+    """Whether the journal has a session from before the default method asked as it does now.
+
+    Of imported memories without earlier ones it has nothing either way: nothing is asked then.
+    """
+    if any(memory.prompt for memory in memories):
+        return any(memory.prompt == SUMMARIZE.label for memory in memories)
+    return not pairs or (
+        context.chat is not None and await is_journalled(pairs, scene, context.chat)
+    )
+
+
+async def _relate_once(
+    memories: Sequence[NewMemory],
+    vectors: Vectors,
     session: Session,
     turns: Sequence[Turn],
     context: Context,
-    linking: Linking,
-) -> list[Judgement]:
-    if not pairs or not linking.relation_aware:
-        return [Judgement(relation=None) for _ in pairs]
-    scene = Scene(
+    chat: ScopedChat,
+) -> MemoryBatch:
+    """Ask what belongs together, and return the memories in order of time with what holds now."""
+    order = sorted(range(len(memories)), key=lambda number: memories[number].at)
+    memories, vectors = [memories[number] for number in order], vectors[order]
+    related = await relate_session(memories, vectors, session, turns, context.index, chat)
+    if related.states:
+        vectors = np.concatenate([vectors, await embed_memories(related.states, context)])
+    return MemoryBatch(
+        memories=[*memories, *related.states],
+        vectors=vectors,
+        links=related.links,
+        pairs=related.pairs,
+        notes=related.notes,
+    )
+
+
+def _scene(session: Session, turns: Sequence[Turn], context: Context) -> Scene:
+    return Scene(
         session=session.id,
         dated=session.dated,
         turns=turns,
         dialogue=context.index.session_turns,
         load=context.index.turns,
     )
-    return await relate(pairs, scene, mode=linking.relating, chat=context.chat)
+
+
+async def _judge(
+    pairs: Sequence[Pair], scene: Scene, context: Context, linking: Linking
+) -> list[Judgement]:
+    if not pairs or not linking.relation_aware:
+        return [Judgement(relation=None) for _ in pairs]
+    return await relate(pairs, scene, mode=linking.relating or "session", chat=context.chat)

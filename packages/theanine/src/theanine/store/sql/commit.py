@@ -33,7 +33,7 @@ from theanine.store.sql.rows import (
 from theanine.store.sql.scopes import find_scope, take_numbers
 from theanine.store.sql.vectors import insert_vectors, load_active_embedder, require_embedder
 from theanine.store.validate import check_text
-from theanine.types import Memory, MemoryBatch, Metadata, NewLink, NewMark, NewMemory, Scope
+from theanine.types import Memory, MemoryBatch, Metadata, NewMark, NewMemory, Scope
 
 
 def commit_batch(
@@ -121,26 +121,34 @@ def _check_batch(db: sa.Connection, scope_id: int, batch: MemoryBatch) -> None:
     rows = 0 if batch.vectors is None else len(np.asarray(batch.vectors))
     if rows != count:
         raise BadInput(f"{count} memories came with {rows} vectors")
-    pairs = {(link.older, link.newer) for link in batch.links}
+    pairs = {(link.within_batch, link.older, link.newer) for link in batch.links}
     if len(pairs) != len(batch.links):
         raise BadInput("two links join the same pair of memories")
-    for position, memory in enumerate(batch.memories, 1):
-        check_text(memory.text, "the text", f"memory {position}")
-    for link in batch.links:
-        check_text(link.explanation, "the explanation", f"link from memory {link.older}")
-    for mark in batch.marks:
-        check_text(mark.reason, "the reason", f"mark on memory {mark.memory}")
+    for text, what, where in _texts(batch):
+        check_text(text, what, where)
     for what, index, limit in _new_references(batch):
         if not 0 <= index < limit:
             raise BadInput(f"{what} new memory {index}, which does not exist")
     for what, numbers in (
-        ("a link starts at", [link.older for link in batch.links]),
+        ("a link starts at", [link.older for link in batch.links if not link.within_batch]),
         ("a mark refers to", [mark.memory for mark in batch.marks]),
         ("a memory is derived from", [n for new in batch.memories for n in new.derived_from]),
     ):
         stored = _select_stored(db, scope_id, numbers)
         if missing := [number for number in numbers if number not in stored]:
             raise BadInput(f"{what} memory {missing[0]}, which is not in this scope")
+
+
+def _texts(batch: MemoryBatch) -> Iterator[tuple[str, str, str]]:
+    """Yield every text, with what it is and where."""
+    for position, memory in enumerate(batch.memories, 1):
+        yield memory.text, "the text", f"memory {position}"
+        for cue in memory.cues:
+            yield cue, "a cue", f"memory {position}"
+    for link in batch.links:
+        yield link.explanation, "the explanation", f"link from memory {link.older}"
+    for mark in batch.marks:
+        yield mark.reason, "the reason", f"mark on memory {mark.memory}"
 
 
 def _new_references(batch: MemoryBatch) -> Iterator[tuple[str, int, int]]:
@@ -150,6 +158,8 @@ def _new_references(batch: MemoryBatch) -> Iterator[tuple[str, int, int]]:
             yield f"memory {index + 1} is derived from", other, index
     for link in batch.links:
         yield "a link ends at", link.newer, len(batch.memories)
+        if link.within_batch:
+            yield f"a link to new memory {link.newer} starts at", link.older, link.newer
     for mark in batch.marks:
         if mark.by is not None:
             yield "a mark refers to", mark.by, len(batch.memories)
@@ -202,6 +212,7 @@ def _insert_batch(
                 prompt=new.prompt,
                 dated=bool(session.dated),
                 metadata=metadata[i],
+                cues=tuple(new.cues),
             )
             for i, new in enumerate(batch.memories)
         ]
@@ -214,10 +225,13 @@ def _insert_batch(
     links = [
         {
             **common,
-            **values_of(NewLink, link),
+            "older": memories[link.older].id if link.within_batch else link.older,
             "newer": memories[link.newer].id,
             "relation": link.relation and link.relation.value,
+            "explanation": link.explanation,
             "similarity": float(link.similarity),
+            "made_by": link.made_by,
+            "prompt": link.prompt,
         }
         for link in batch.links
     ]
@@ -299,6 +313,7 @@ def insert_memories(db: sa.Connection, scope_id: int, memories: Sequence[Memory]
             "made_by": memory.made_by,
             "prompt": memory.prompt,
             "metadata": dumps(dict(memory.metadata)),
+            "cues": dumps(memory.cues),
         }
         for memory in memories
     ]

@@ -38,6 +38,7 @@ TEXT_COLUMNS: tuple[sa.Column[Any], ...] = (
     t.memory.c.text,
     t.memory.c.speakers,
     t.memory.c.metadata,
+    t.memory.c.cues,
     t.mark.c.reason,
     t.link.c.explanation,
     t.journal.c.prompt,

@@ -58,7 +58,7 @@ TABLES: Mapping[str, sa.Table] = {
 """Tables by record type, in export order."""
 
 _TIMES = frozenset({"at", "made_at", "started_at", "ended_at", "remembered_at"})
-_STRING_LISTS = frozenset({"speakers", "source_keys"})
+_STRING_LISTS = frozenset({"speakers", "source_keys", "cues"})
 _NUMBER_LISTS = frozenset({"recalled", "touches"})
 _OBJECTS = frozenset({"settings", "notes", "metadata"})
 _AMOUNTS = frozenset({"input_tokens", "output_tokens", "pause", "retention", "versions"})
@@ -77,7 +77,7 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "session": {"metadata": {}, "thread": None, "pause": None},
     "turn": {"metadata": {}, "content": []},
     "remembering": {"set_aside": None},
-    "memory": {"metadata": {}},
+    "memory": {"metadata": {}, "cues": []},
 }
 """Fields that are not written where they have these values."""
 _ADDED_LATER: Mapping[str, Mapping[str, Any]] = {

@@ -65,6 +65,7 @@ JSON_COLUMNS: tuple[sa.Column[str], ...] = (
     t.given.c.source_keys,
     t.memory.c.speakers,
     t.memory.c.metadata,
+    t.memory.c.cues,
     t.journal.c.settings,
     t.journal.c.touches,
     t.erased_scope.c.versions,

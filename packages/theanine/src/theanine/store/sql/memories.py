@@ -151,7 +151,7 @@ def memories_from_rows(
             at=local_time(row.at, row.zone, row.time_zone),
             session_ended_at=moment(row.made_at),
             kind=row.kind,
-            speakers=_read_speakers(row.speakers),
+            speakers=_read_texts(row.speakers),
             source_turns=sources_of.get(row.id, ()),
             derived_from=origins_of.get(row.id, ()),
             method=row.method,
@@ -159,14 +159,15 @@ def memories_from_rows(
             prompt=row.prompt,
             dated=bool(row.dated),
             metadata=read_metadata(row.metadata),
+            cues=_read_texts(row.cues),
         )
         for row in memories
     ]
 
 
 @lru_cache(maxsize=1_000)
-def _read_speakers(text: str) -> tuple[str, ...]:
-    """Return the speakers in a column; most memories of a user have the same."""
+def _read_texts(text: str) -> tuple[str, ...]:
+    """Return the texts in a column; most memories of a user have the same speakers, and no cues."""
     return tuple(json.loads(text))
 
 

@@ -175,6 +175,7 @@ memory = _table(
     sa.Column("made_by", _TEXT, nullable=False),
     sa.Column("prompt", _TEXT, nullable=False),
     sa.Column("metadata", _TEXT, nullable=False, server_default="{}"),
+    sa.Column("cues", _TEXT, nullable=False, server_default="[]"),
 )
 
 source = _table("source", _key("scope"), _key("memory"), _key("turn"))

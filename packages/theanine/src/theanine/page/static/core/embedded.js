@@ -1,4 +1,5 @@
 /** The data inside a page that was written to one file, with the functions of the service. */
+import { REPLACED } from "./graph.js";
 import { matchWords } from "./results.js";
 
 const MOST = 50;
@@ -18,7 +19,7 @@ export function readFile(data) {
       links: data.links.filter(({ older, newer }) => older === id || newer === id),
     }),
     versions: async (who, id) => {
-      const changes = data.links.filter(({ relation }) => relation === "Changed").map(({ older, newer }) => [older, newer]);
+      const changes = data.links.filter(({ relation }) => REPLACED.has(relation)).map(({ older, newer }) => [older, newer]);
       const ends = data.graph.ends.filter(({ by }) => by !== null).map(({ memory, by }) => [memory, by]);
       const versions = new Set([id]);
       for (let size = 0; size !== versions.size; ) {

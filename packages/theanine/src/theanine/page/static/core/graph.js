@@ -1,6 +1,9 @@
 /** The memories of a user as views use them: by id, with their links, ends and topics. */
 import { wallTime } from "./texts.js";
 
+/** The relations after which the newer memory holds instead of the older one. */
+export const REPLACED = new Set(["Changed", "Fulfilled", "Corrected"]);
+
 const DAY = 86_400_000;
 /** Room before the first date for what has none, as a part of the time that is shown. */
 const UNDATED_ROOM = 0.2;
@@ -28,7 +31,7 @@ export function readGraph(raw) {
     const [before, after] = [memories.get(older), memories.get(newer)];
     before.newer.push({ memory: after, relation });
     after.older.push({ memory: before, relation });
-    if (relation === "Changed") endAt(before, { time: after.time, kind: "changed", by: newer, isUndated: !after.dated });
+    if (REPLACED.has(relation)) endAt(before, { time: after.time, kind: "changed", by: newer, isUndated: !after.dated });
   }
   const topics = raw.topics.map(({ title, memories: ids, repeats }) => {
     const own = ids.map((id) => memories.get(id));

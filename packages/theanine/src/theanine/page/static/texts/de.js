@@ -87,6 +87,8 @@ export default {
   "filter.until": "Bis",
 
   "relation.Changed": "geändert",
+  "relation.Fulfilled": "eingetreten",
+  "relation.Corrected": "richtiggestellt",
   "relation.Cause": "führte hierzu",
   "relation.Reason": "darum",
   "relation.HinderedBy": "im Weg",
@@ -96,6 +98,8 @@ export default {
   "relation.null": "ähnlich",
 
   "before.Changed": "Vorher war es",
+  "before.Fulfilled": "War geplant",
+  "before.Corrected": "War falsch gesagt",
   "before.Cause": "Kommt von",
   "before.Reason": "Ist der Grund für",
   "before.HinderedBy": "Im Widerstreit mit",
@@ -104,6 +108,8 @@ export default {
   "before.SameTopic": "Früher zur selben Sache",
   "before.null": "Ähnlich, früher",
   "after.Changed": "Das änderte sich zu",
+  "after.Fulfilled": "Das trat ein",
+  "after.Corrected": "Richtig ist",
   "after.Cause": "Führte zu",
   "after.Reason": "Der Grund",
   "after.HinderedBy": "Im Widerstreit mit",

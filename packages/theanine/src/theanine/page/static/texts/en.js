@@ -87,6 +87,8 @@ export default {
   "filter.until": "Until",
 
   "relation.Changed": "changed",
+  "relation.Fulfilled": "it came true",
+  "relation.Corrected": "in truth",
   "relation.Cause": "led to this",
   "relation.Reason": "this is why",
   "relation.HinderedBy": "in the way",
@@ -96,6 +98,8 @@ export default {
   "relation.null": "similar",
 
   "before.Changed": "Before, it was",
+  "before.Fulfilled": "Was planned",
+  "before.Corrected": "Was said wrongly",
   "before.Cause": "Caused by",
   "before.Reason": "Is the reason for",
   "before.HinderedBy": "At odds with",
@@ -104,6 +108,8 @@ export default {
   "before.SameTopic": "Said before on the same topic",
   "before.null": "Similar, before",
   "after.Changed": "This changed to",
+  "after.Fulfilled": "This came true",
+  "after.Corrected": "Corrected to",
   "after.Cause": "Led to",
   "after.Reason": "The reason",
   "after.HinderedBy": "At odds with",

@@ -14,7 +14,7 @@ const FONTS = {
   strong: `650 12px ${FAMILY}`,
 };
 const NAMES = ["page", "surface", "sunken", "line", "text", "quiet", "accent", "wash", "danger",
-  "Changed", "Cause", "Reason", "HinderedBy", "React", "Want", "SameTopic"];
+  "Changed", "Fulfilled", "Corrected", "Cause", "Reason", "HinderedBy", "React", "Want", "SameTopic"];
 
 /** Return the colors of the style sheet, which a canvas can't refer to. */
 export function readColors(element) {
@@ -30,7 +30,7 @@ export function readColors(element) {
 
 /** Return the relation by which a memory follows from an earlier one of its topic; the strongest of several. */
 export function findReason({ older, topic }) {
-  const order = ["Changed", "Cause", "Reason", "HinderedBy", "React", "Want"];
+  const order = ["Changed", "Fulfilled", "Corrected", "Cause", "Reason", "HinderedBy", "React", "Want"];
   const found = older.filter((link) => link.memory.topic === topic).map(({ relation }) => relation).filter((relation) => order.includes(relation));
   return found.sort((a, b) => order.indexOf(a) - order.indexOf(b))[0] ?? null;
 }

@@ -4,6 +4,7 @@
  *
  * Zooming changes the scale of time and how much is told, never the size of the words.
  */
+import { REPLACED } from "../core/graph.js";
 
 /**
  * How much is told: a topic in one row of words, statements in some rows, or statements at length.
@@ -184,7 +185,7 @@ function layOutTopic(topic, measures) {
   for (const { memory, x } of order) {
     const related = [...memory.newer, ...memory.older].filter(({ relation }) => isRelation(relation));
     const near = related.map((link) => rowOf.get(link.memory.id)).filter((row) => row !== undefined);
-    const changed = related.filter(({ relation }) => relation === "Changed").map((link) => link.memory);
+    const changed = related.filter(({ relation }) => REPLACED.has(relation)).map((link) => link.memory);
     const row = [...near, ...placed.keys()].find((each) => isFree(each, x, changed));
     if (row === undefined) continue;
     rowOf.set(memory.id, row);

@@ -1,0 +1,263 @@
+"""Summaries by a model that is told what is known: people, cues, and items that can't be used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+import theanine
+from support.answering import Answering, memory, turn
+from theanine import TheaninePaperConfig
+from theanine.demo import HARBOUR
+from theanine.errors import UnusableReply
+from theanine.importers import read_histories
+from theanine.summarization import Known, Summarized, summarize_known
+from theanine.testing import ScriptedModel, answer
+from theanine.testing.answers import blocks_of
+from theanine.types import History, Transcript, Utterance
+
+pytestmark = pytest.mark.anyio
+
+TURNS = [
+    turn(11, "My sister Lucija bought a boat in Faro.", session=3),
+    turn(12, "How big is it?", "Tea", session=3, role="assistant"),
+    turn(13, "Twelve metres, and it has two masts.", session=3),
+]
+KNOWN = Known(people={"Ana": 1, "Lucija Horvat": 2}, statements=[memory(4, "Ana can sail.")])
+
+
+def _statement(text: str = "The boat has two masts.", **more: object) -> dict[str, object]:
+    return {"text": text, "turns": [3], **more}
+
+
+async def _summarize(*items: object, known: Known = KNOWN) -> tuple[Summarized, Answering]:
+    chat = Answering([{"statements": list(items)}])
+    return await summarize_known(TURNS, chat, known), chat
+
+
+async def test_the_prompt_tells_what_is_known_and_quotes_its_sessions() -> None:
+    summary, chat = await _summarize(_statement(cues="yacht, rig"))
+    (asked,) = chat.asked
+    blocks = blocks_of(asked.prompt)
+    assert blocks["people"] == "Ana, Lucija Horvat"
+    assert blocks["known"] == "-- 8 May 2023\n- Ana can sail."
+    assert asked.touches == {1, 2, 3}
+    (made,) = summary.memories
+    assert (made.text, made.source_turns, made.at) == (
+        "The boat has two masts.", (13,), TURNS[2].at,
+    )  # fmt: skip
+    assert (made.prompt, made.made_by) == ("summarize@2", "scripted:test")
+    assert (made.speakers, made.cues, summary.notes) == (("Ana",), ("yacht", "rig"), [])
+
+
+async def test_nothing_is_known_at_first() -> None:
+    _, chat = await _summarize(known=Known(people={}, statements=()))
+    blocks = blocks_of(chat.asked[0].prompt)
+    assert (blocks["people"], blocks["known"]) == ("(nobody)", "(nothing)")
+
+
+@pytest.mark.parametrize(
+    ("about", "speakers"),
+    [
+        ([], ("Ana",)),
+        (["Lucija"], ("Lucija",)),
+        (["lucija horvat"], ("Lucija Horvat",)),
+        (["Ana", "Lucija"], ("Ana", "Lucija")),
+        (["tea", "TEA"], ("Tea",)),
+        (["Nobody"], ("Ana",)),
+        (["Nobody", "Lucija"], ("Lucija",)),
+        (["Lucija\n>>>"], ("Lucija",)),
+        ([""], ("Ana",)),
+    ],
+)
+async def test_a_statement_names_those_whom_it_is_about(
+    about: Sequence[str], speakers: tuple[str, ...]
+) -> None:
+    summary, _ = await _summarize({"text": "A boat.", "turns": [1], "about": about})
+    assert summary.memories[0].speakers == speakers
+
+
+@pytest.mark.parametrize(
+    ("cues", "kept"),
+    [
+        ("", ()),
+        ("yacht", ("yacht",)),
+        ("yacht; rig、sails\nhull", ("yacht", "rig", "sails", "hull")),
+        ("a, b2, c3, d4, e5", ("b2", "c3", "d4", "e5")),
+        ("masts, yacht, Boat, yacht", ("yacht",)),
+        (" , ,", ()),
+    ],
+)
+async def test_cues_add_to_the_text(cues: str, kept: tuple[str, ...]) -> None:
+    summary, _ = await _summarize(_statement(cues=cues))
+    assert summary.memories[0].cues == kept
+
+
+RIGHT = {"text": "Lucija bought a boat in Faro.", "turns": [1], "about": ["Lucija"]}
+MALFORMED: Mapping[str, object] = {
+    "no text": {"turns": [1]},
+    "empty text": _statement("  "),
+    "long text": _statement("boat " * 200),
+    "no turns": {"text": "A boat."},
+    "empty turns": {"text": "A boat.", "turns": []},
+    "unknown turn": {"text": "A boat.", "turns": [9]},
+    "turn zero": {"text": "A boat.", "turns": [0]},
+    "turn in words": {"text": "A boat.", "turns": ["first"]},
+    "text as number": {"text": 3, "turns": [1]},
+    "cues as object": _statement(cues={"a": 1}),
+    "about as text": _statement(about="Lucija"),
+    "empty": {},
+    "null": None,
+    "a text": "Lucija bought a boat.",
+    "a list": ["A boat.", 1],
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_malformed_statement_costs_that_statement(name: str, is_first: bool) -> None:
+    items = [MALFORMED[name], RIGHT]
+    summary, chat = await _summarize(*(items if is_first else reversed(items)))
+    assert [made.text for made in summary.memories] == [RIGHT["text"]]
+    assert not chat.faults
+    (note,) = summary.notes
+    assert note.startswith("summarize@2: 1 of 2 statements could not be used: ")
+
+
+async def test_an_unknown_turn_beside_a_known_one_costs_that_turn() -> None:
+    summary, _ = await _summarize({**RIGHT, "turns": [1, 9, 0]})
+    assert summary.memories[0].source_turns == (11,)
+    assert not summary.notes
+
+
+@pytest.mark.parametrize("pair", list(permutations(sorted(MALFORMED), 2))[::11])
+async def test_a_reply_of_malformed_statements_alone_is_asked_for_again(
+    pair: tuple[str, str],
+) -> None:
+    """Else a session's memories would be lost without a word."""
+    unusable = {"statements": [MALFORMED[name] for name in pair]}
+    chat = Answering([unusable, {"statements": [RIGHT]}])
+    summary = await summarize_known(TURNS, chat, KNOWN)
+    assert len(chat.faults) == 1
+    assert [made.text for made in summary.memories] == [RIGHT["text"]]
+    with pytest.raises(UnusableReply):
+        await summarize_known(TURNS, Answering([unusable]), KNOWN)
+
+
+async def test_too_many_statements_cost_those_beyond_the_limit() -> None:
+    summary, _ = await _summarize(*(_statement(f"Boat {number}.") for number in range(15)))
+    assert len(summary.memories) == 12
+    assert "3 of 15" in summary.notes[0]
+
+
+async def test_nothing_worth_keeping_is_an_answer() -> None:
+    summary, chat = await _summarize()
+    assert (summary.memories, summary.notes, chat.faults) == ([], [], [])
+
+
+# In a store
+
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+SAID = ("I have a flat above the bakery in Leiden.", "Lucija works on the ferries to Cres.")
+
+
+@pytest.fixture
+def cued(tmp_path: Path) -> Iterator[theanine.Client]:
+    """A store whose statements have cues, and one of them is about another person."""
+
+    def write(prompt: str) -> str:
+        if not prompt.startswith("Task: summarize\n"):
+            return '{"links": []}'
+        first = {"text": "Ana has a flat in Leiden.", "turns": [1], "cues": "abode, residence"}
+        second = {"text": "Lucija works on ferries.", "turns": [2], "about": ["Lucija"]}
+        return json.dumps({"statements": [first, second] if SAID[0] in prompt else []})
+
+    with theanine.open(str(tmp_path / "cued.db"), model=ScriptedModel(write)) as client:
+        turns = [
+            Utterance(text=text, speaker="Ana", at=START + timedelta(minutes=n))
+            for n, text in enumerate(SAID)
+        ]
+        more = Utterance(text="Good morning to you.", speaker="Ana", at=START + timedelta(days=7))
+        transcripts = [
+            Transcript(key="a", at=START, turns=turns),
+            Transcript(key="b", at=more.at, turns=[more]),
+        ]
+        client.user("ana").log(History(name="ana", transcripts=transcripts))
+        client.user("ana").remember()
+        yield client
+
+
+def test_cues_are_stored_exported_and_searched(cued: theanine.Client, tmp_path: Path) -> None:
+    ana = cued.user("ana")
+    assert [each.cues for each in ana.memories()] == [("abode", "residence"), ()]
+    assert [each.speakers for each in ana.memories()] == [("Ana",), ("Lucija",)]
+    found = ana.explain("abode").candidates[0]
+    assert found.memory == 1
+    records = [*cued.export()]
+    assert [record.get("cues") for record in records if record["type"] == "memory"] == [
+        ["abode", "residence"], None,
+    ]  # fmt: skip
+    with theanine.open(str(tmp_path / "copy.db")) as copy:
+        copy.restore(records)
+        assert [each.cues for each in copy.user("ana").memories()] == [("abode", "residence"), ()]
+
+
+def test_forgetting_a_statement_erases_its_cues(cued: theanine.Client, tmp_path: Path) -> None:
+    cued.user("ana").forget(memory=1)
+    cued.close()
+    assert not any(b"abode" in file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
+
+
+def _scripted() -> ScriptedModel:
+    return ScriptedModel(lambda prompt: answer({"messages": [{"role": "user", "content": prompt}]}))
+
+
+def _positions(client: theanine.Client) -> list[tuple[int, int, object, str]]:
+    """The links by the positions of their memories, since a rebuild gives these other numbers."""
+    at = {each.id: place for place, each in enumerate(client.user("ana").memories())}
+    links = client.user("ana").links()
+    return [(at[link.older], at[link.newer], link.relation, link.prompt) for link in links]
+
+
+def test_a_journal_of_the_former_prompts_is_replayed_unchanged(tmp_path: Path) -> None:
+    """Those prompts are still asked by the method as published, with other settings."""
+    former = TheaninePaperConfig(
+        relating="session", link_to="best", retrieval="hybrid", temperature=None
+    )
+    path, model = str(tmp_path / "memory.db"), _scripted()
+    history = read_histories(HARBOUR).histories[0]
+    with theanine.open(path, method="theanine-paper", config=former, model=model) as client:
+        client.user("ana").log(history)
+        client.user("ana").remember()
+        before = [(m.text, m.kind, m.prompt, m.cues) for m in client.user("ana").memories()]
+        links = _positions(client)
+    assert {prompt for *_, prompt in links} == {"relate@2"}
+    asked = len(model.prompts)
+    with theanine.open(path, model=model) as client:
+        reports = client.user("ana").rebuild(again=True).reports
+        assert sum(report.usage.calls for report in reports) == 0
+        after = [(m.text, m.kind, m.prompt, m.cues) for m in client.user("ana").memories()]
+        assert after == before
+        assert _positions(client) == links
+    assert len(model.prompts) == asked
+
+
+FORMER_REPLY_TOKENS = 13_746
+"""Reply tokens of both steps on the bundled conversation, as the versions before asked for them."""
+FORMER_PROMPT_TOKENS = 34_628
+
+
+def test_both_steps_take_half_the_reply_tokens_of_their_former_versions(tmp_path: Path) -> None:
+    with theanine.open(str(tmp_path / "memory.db"), model=_scripted()) as client:
+        client.user("ana").log(read_histories(HARBOUR).histories[0])
+        reports = client.user("ana").remember()
+    replies = sum(report.usage.output_tokens for report in reports)
+    prompts = sum(report.usage.input_tokens for report in reports)
+    print(f"reply tokens {replies} of {FORMER_REPLY_TOKENS}, prompts {prompts}")
+    assert replies <= FORMER_REPLY_TOKENS / 2
+    assert prompts <= FORMER_PROMPT_TOKENS
