@@ -69,7 +69,7 @@ export interface ChangedTenantSettings {
   retention?: string | null;
 }
 
-/** What remembering takes by a method; without a model it costs nothing. */
+/** Estimated cost of remembering by a method; 0 without a model. */
 export interface ComparisonEstimate {
   method: string;
   model: string;
@@ -79,7 +79,7 @@ export interface ComparisonEstimate {
   seconds: number;
 }
 
-/** What is true instead. */
+/** The text in place of a memory's. */
 export interface Correction {
   text: string;
 }
@@ -124,17 +124,19 @@ export interface DialogueReply {
   dialogue?: string | Array<Record<string, unknown>>;
   /** Turns, instead of a dialogue. */
   utterances?: Array<UtteranceInput>;
-  /** Maximum tokens. */
-  budget?: number | null;
-  /** Maximum parts. */
-  limit?: number | null;
   min_relevance?: number | null;
   since?: string | null;
   until?: string | null;
   /** Use only what was known at this time. */
   as_of?: string | null;
-  /** Metadata that must match. */
-  where?: Record<string, unknown> | null;
+  /** A filter by metadata, such as `channel=web and priority>=2`, or the same as an object. */
+  where?: Record<string, unknown> | string | null;
+  /** Maximum tokens. */
+  budget?: number | null;
+  /** Maximum parts. */
+  limit?: number | null;
+  /** Put what is known of the user first, in at most 300 tokens. Default: `false`. */
+  profile?: boolean;
   /** Seconds within which to answer, by doing less if need be; `notes` say what was left out. Less than 0.1 counts as 0.1. Default: as the service is set. */
   deadline?: number | null;
   system?: string;
@@ -162,6 +164,18 @@ export interface DoubtfulMemory {
   doubts: Array<Doubt>;
 }
 
+/** A person, place or thing that the user speaks of. Attributes: name: the name that is used most. kind: ``person``, ``animal``, ``place``, ``thing`` or, where the words tell none, ``unknown``. relation: what they are to the user, such as ``sister``; empty if that was never said. aliases: other names. introduced: the words that tell who or what it is, or the first that name it. mentions: number of the user's turns that name it. turns: ids of the latest of them, the newest first. last_at: when it was mentioned last. */
+export interface Entity {
+  name: string;
+  kind: "person" | "animal" | "place" | "thing" | "unknown";
+  relation: string;
+  aliases: Array<string>;
+  introduced: SaidOutput;
+  mentions: number;
+  turns: Array<number>;
+  last_at: string;
+}
+
 /** Whether ``theanine-bench`` is installed, where runs are looked for, and those found. */
 export interface Evaluation {
   installed: boolean;
@@ -174,17 +188,19 @@ export interface Explained {
   dialogue?: string | Array<Record<string, unknown>>;
   /** Turns, instead of a dialogue. */
   utterances?: Array<UtteranceInput>;
-  /** Maximum tokens. */
-  budget?: number | null;
-  /** Maximum parts. */
-  limit?: number | null;
   min_relevance?: number | null;
   since?: string | null;
   until?: string | null;
   /** Use only what was known at this time. */
   as_of?: string | null;
-  /** Metadata that must match. */
-  where?: Record<string, unknown> | null;
+  /** A filter by metadata, such as `channel=web and priority>=2`, or the same as an object. */
+  where?: Record<string, unknown> | string | null;
+  /** Maximum tokens. */
+  budget?: number | null;
+  /** Maximum parts. */
+  limit?: number | null;
+  /** Put what is known of the user first, in at most 300 tokens. Default: `false`. */
+  profile?: boolean;
   /** Id of a past reply to explain, instead of a dialogue. */
   reply?: number | null;
   /** A method other than the service's. */
@@ -295,7 +311,7 @@ export interface ImportReport {
   forgotten: number;
 }
 
-/** What an import brought in; all else was there already, or was forgotten before. */
+/** Counts of what an import added; the rest was there already, or was forgotten before. */
 export interface Imported {
   format: string;
   sessions_new: number;
@@ -352,7 +368,7 @@ export interface Mark {
   prompt: string;
 }
 
-/** One stored statement, digest or excerpt. Attributes: id: number in the scope, from 1, in the order of commit. session: id of the session that it was made from. text: the words. at: the time of the last turn that supports it, aware, in that turn's UTC offset. session_ended_at: when its session ended (the paper's time of a memory), aware, UTC. kind: ``statement``, or a kind that its method defines. speakers: the people it is about. source_turns: ids of the turns that directly support it, ascending. Empty for an imported memory whose file names no turns, and for one made only from other memories. derived_from: ids of the memories that it was made from, ascending; forgetting one of them erases this one as well. method: id of the method that made it. made_by: the model's name; ``local`` without a model, ``given`` for an imported memory, ``caller`` for a correction. prompt: name and version of the prompt, such as ``summarize@1``; empty without a model. dated: False when its session has no dates: then the times only keep the order. metadata: what all turns and memories that it was made from have in common; its session's if it names none. */
+/** One stored statement, digest or excerpt. Attributes: id: number in the scope, from 1, in the order of commit. session: id of the session that it was made from. text: the words. at: the time of the last turn that supports it, aware, in that turn's UTC offset. session_ended_at: when its session ended (the paper's time of a memory), aware, UTC. kind: ``statement``, or a kind that its method defines. speakers: the people it is about. cues: other words by which one may ask for it; recall searches them with the text. source_turns: ids of the turns that directly support it, ascending. Empty for an imported memory whose file names no turns, and for one made only from other memories. derived_from: ids of the memories that it was made from, ascending; forgetting one of them erases this one as well. method: id of the method that made it. made_by: the model's name; ``local`` without a model, ``given`` for an imported memory, ``caller`` for a correction. prompt: name and version of the prompt, such as ``summarize@1``; empty without a model. dated: False when its session has no dates: then the times only keep the order. metadata: what all turns and memories that it was made from have in common; its session's if it names none. */
 export interface Memory {
   id: number;
   session: number;
@@ -368,6 +384,7 @@ export interface Memory {
   prompt: string;
   dated: boolean;
   metadata: Record<string, string | number | boolean | null>;
+  cues: Array<string>;
 }
 
 /** A memory, the marks on it and its links. */
@@ -435,7 +452,7 @@ export interface NewComparison {
   max_cost?: number | null;
 }
 
-/** What is to be forgotten: one session, one memory, or everything of the user. */
+/** The data to forget: one session, one memory, or everything of the user. */
 export interface NewForgetting {
   session?: number | null;
   memory?: number | null;
@@ -445,7 +462,7 @@ export interface NewForgetting {
   pause?: number;
 }
 
-/** What a new key is for and what it opens. */
+/** Name, rights and limits of a new key. */
 export interface NewKey {
   name: string;
   user?: string | null;
@@ -545,7 +562,7 @@ export interface PageTurn_ {
   next: string | null;
 }
 
-/** One piece of a recollection, with its provenance. Attributes: text: the words for the prompt. memories: the memories that the text was made from, in its order. source_turns: the turns that support those memories, in time order. timeline: the timeline that the text was made from, or None. score: rank score of what was retrieved; higher is better, the scale is the method's own. relevance: probability that the part is evidence for the query, 0 to 1; None where the method does not estimate it. made_by: the name of the model that wrote the text, or ``local``. pinned: whether it is returned because its memory is pinned, relevant or not. scope: the scope that it was recalled from, where there are several; else None. */
+/** One piece of a recollection, with its provenance. Attributes: text: the words for the prompt. memories: the memories that the text was made from, in its order. source_turns: the turns that support those memories, in time order. timeline: the timeline that the text was made from, or None. score: rank score of what was retrieved; higher is better, the scale is the method's own. relevance: probability that the part is evidence for the query, 0 to 1; None where the method does not estimate it. made_by: the name of the model that wrote the text, or ``local``. pinned: whether it is returned whatever is asked: its memory is pinned or, without a memory, it is what is known of the user. scope: the scope that it was recalled from, where there are several; else None. */
 export interface Part {
   text: string;
   memories: Array<Memory>;
@@ -570,7 +587,7 @@ export interface Pending {
   due: boolean;
 }
 
-/** Whether a memory is pinned, and whether that is new. */
+/** Whether a memory is pinned, and whether this request changed that. */
 export interface Pinned {
   pinned: boolean;
   changed: boolean;
@@ -596,34 +613,69 @@ export interface Problem {
   errors: Array<FieldProblem>;
 }
 
-/** A question or a dialogue, and what may be returned. */
+/** What is known of a user, in the user's own words; false if nothing is. Attributes: user: the user's name. lines: what holds, by area, in each the newest first. changes: what changed in the last three months of the log, the newest first. entities: who and what comes up, the most mentioned first. */
+export interface Profile {
+  user: string;
+  lines: Array<ProfileLine>;
+  changes: Array<ProfileChange>;
+  entities: Array<Entity>;
+}
+
+/** A change of the user's: the words that tell it, and what held before. Attributes: area: the area of what held before. */
+export interface ProfileChange {
+  text: string;
+  turn: number;
+  session: number;
+  at: string;
+  dated: boolean;
+  area: string;
+  before: SaidOutput;
+}
+
+/** Something that holds of the user. Attributes: area: a key of ``AREAS``. since: when it was first said. before: what it was before, the latest first. certainty: how sure it is that it holds. is_correction: whether the words are a correction by ``user.correct``. */
+export interface ProfileLine {
+  text: string;
+  turn: number;
+  session: number;
+  at: string;
+  dated: boolean;
+  area: string;
+  since: string;
+  before: Array<SaidOutput>;
+  certainty: "repeated" | "said" | "may be outdated";
+  is_correction: boolean;
+}
+
+/** A question or a dialogue, and the bounds of its recall. */
 export interface Question {
   dialogue?: string | Array<Record<string, unknown>>;
   /** Turns, instead of a dialogue. */
   utterances?: Array<UtteranceInput>;
-  /** Maximum tokens. */
-  budget?: number | null;
-  /** Maximum parts. */
-  limit?: number | null;
   min_relevance?: number | null;
   since?: string | null;
   until?: string | null;
   /** Use only what was known at this time. */
   as_of?: string | null;
-  /** Metadata that must match. */
-  where?: Record<string, unknown> | null;
+  /** A filter by metadata, such as `channel=web and priority>=2`, or the same as an object. */
+  where?: Record<string, unknown> | string | null;
+  /** Maximum tokens. */
+  budget?: number | null;
+  /** Maximum parts. */
+  limit?: number | null;
+  /** Put what is known of the user first, in at most 300 tokens. Default: `false`. */
+  profile?: boolean;
   /** Seconds within which to answer, by doing less if need be; `notes` say what was left out. Less than 0.1 counts as 0.1. Default: as the service is set. */
   deadline?: number | null;
 }
 
-/** What was recalled. ``messages`` go after the user's newest message to your own model; none if nothing is relevant. */
+/** The result of a recall. ``messages`` go after the user's newest message to your own model; none if nothing is relevant. */
 export interface Recalled {
   recollection: Recollection;
   text: string;
   messages: Array<Record<string, unknown>>;
 }
 
-/** The result of a recall; empty (and false) when nothing relevant is stored. Attributes: query: the text that retrieval ranked by. parts: the pieces, in the order of the prompt. best_relevance: relevance of the best candidate, returned or not; None if there is no candidate or the method does not estimate relevance. min_relevance: the relevance that the best candidate must have for anything to be returned. notes: what went otherwise than configured, such as a selection that no reply made. user: the user's name in the dialogue. */
+/** The result of a recall; empty (and false) when nothing relevant is stored. Attributes: query: the text that retrieval ranked by. parts: the pieces, in the order of the prompt. best_relevance: relevance of the best candidate, returned or not; None if there is no candidate or the method does not estimate relevance. min_relevance: the relevance that the best candidate must have for anything to be returned. notes: deviations from the configuration, such as a step for which there was no time. user: the user's name in the dialogue. */
 export interface Recollection {
   query: string;
   parts: Array<Part>;
@@ -635,8 +687,8 @@ export interface Recollection {
 
 export type Rejected = [string, string];
 
-/** How an older memory relates to a newer one (Theanine, appendix B.1). */
-export type Relation = "Changed" | "Cause" | "Reason" | "HinderedBy" | "React" | "Want" | "SameTopic";
+/** How an older memory relates to a newer one. Source: Theanine, appendix B.1, but for two: ``FULFILLED`` (the newer one tells that what was planned has happened) and ``CORRECTED`` (what the older one tells was never so). */
+export type Relation = "Changed" | "Fulfilled" | "Corrected" | "Cause" | "Reason" | "HinderedBy" | "React" | "Want" | "SameTopic";
 
 /** The result of remembering one session. Attributes: session: its number; 0 if the data of the user is damaged, and not by one session. memories, links: how many were committed. pairs: how many (older, newer) pairs were compared for a relation. usage: model calls and tokens. notes: messages for the user, such as a step that fell back to its local version, or a reply that was cut off. failure: why the session is still pending, or None. It may quote what was said. damaged: whether that is because stored data can't be read. error: the type of the error that it failed by; empty if it didn't. attempts: how often the session has failed by now. set_aside: whether it has failed so often that no worker tries it again. seconds: how long it took. */
 export interface RememberReport {
@@ -679,7 +731,7 @@ export interface Run {
 }
 
 /** A message of the user. */
-export interface Said {
+export interface SaidInput {
   /** A text, or parts of a message's content. */
   content: string | Array<Record<string, unknown>>;
   /** The application's id of the message. */
@@ -687,6 +739,15 @@ export interface Said {
   at?: string | null;
   metadata?: Record<string, string | number | boolean | null> | null;
   speaker?: string | null;
+}
+
+/** Words of the user's, and where they are. Attributes: text: the words, verbatim. turn, session: ids of the turn and its session. at: when they were said; without ``dated``, it only keeps the order. */
+export interface SaidOutput {
+  text: string;
+  turn: number;
+  session: number;
+  at: string;
+  dated: boolean;
 }
 
 /** A message of the assistant, whose name is the agent's. */
@@ -706,6 +767,29 @@ export interface Scope {
   user: string;
   agent: string;
   tenant: string;
+}
+
+/** A question or words, and the bounds of the search. */
+export interface Search {
+  min_relevance?: number | null;
+  since?: string | null;
+  until?: string | null;
+  /** Use only what was known at this time. */
+  as_of?: string | null;
+  /** A filter by metadata, such as `channel=web and priority>=2`, or the same as an object. */
+  where?: Record<string, unknown> | string | null;
+  query: string;
+  /** Maximum hits; 10 by default. */
+  limit?: number | null;
+}
+
+/** A turn or a memory that matches a search. Attributes: turn: the turn that matches; None where a memory does. memories: the memory that matches; of a turn, the memories in effect that it supports, those with the fewest source turns first. text: the passage of the turn, or the text of the memory, that matches best. score: higher is better; the scale is that of the method. relevance: probability that it is evidence for the question, 0 to 1; None where the method does not estimate it. */
+export interface SearchHit {
+  turn: Turn | null;
+  memories: Array<Memory>;
+  text: string;
+  score: number;
+  relevance: number | null;
 }
 
 /** The turns of one conversation, from its start to its end or to a long pause. Attributes: id: number in the scope, from 1, in the order of logging. key: the session's own name, unique in the scope; for an imported session its name in the file. thread: the application's key of the conversation that the session continues; None for a session of its own. started_at: the first turn's time, aware, in that turn's UTC offset. ended_at: when it ended; None while it is open. dated: False when the source has no dates: then the times only keep the order. turn_count: number of turns. remembered_at: when its memories were committed; None before. failure: why the last attempt to remember it failed; None if it didn't. set_aside: why workers leave it alone: ``failed`` too often, or ``cancelled``; else None. metadata: the caller's own data, which all of its turns have too. */
@@ -730,19 +814,19 @@ export interface SessionEnd {
   at?: string | null;
 }
 
-/** What is set for a user; ``retention`` is how long turns and memories are kept. */
+/** Settings of a user; ``retention`` is how long turns and memories are kept. */
 export interface Settings {
   time_zone: string | null;
   retention: string | null;
 }
 
-/** What a browser signs in with. */
+/** Credentials of a browser. */
 export interface SignIn {
   /** A key, or the secret of a one-time link. */
   token: string;
 }
 
-/** What is set for a tenant. ``retention`` is how long turns and memories are kept, for users without a setting of their own. */
+/** Settings of a tenant. ``retention`` is how long turns and memories are kept, for users without a setting of their own. */
 export interface TenantSettings {
   retention: string | null;
 }
@@ -770,17 +854,19 @@ export interface ThreadMessages {
 
 /** Bounds of a recall in a thread. */
 export interface ThreadRecall {
-  /** Maximum tokens. */
-  budget?: number | null;
-  /** Maximum parts. */
-  limit?: number | null;
   min_relevance?: number | null;
   since?: string | null;
   until?: string | null;
   /** Use only what was known at this time. */
   as_of?: string | null;
-  /** Metadata that must match. */
-  where?: Record<string, unknown> | null;
+  /** A filter by metadata, such as `channel=web and priority>=2`, or the same as an object. */
+  where?: Record<string, unknown> | string | null;
+  /** Maximum tokens. */
+  budget?: number | null;
+  /** Maximum parts. */
+  limit?: number | null;
+  /** Put what is known of the user first, in at most 300 tokens. Default: `false`. */
+  profile?: boolean;
   /** Seconds within which to answer, by doing less if need be; `notes` say what was left out. Less than 0.1 counts as 0.1. Default: as the service is set. */
   deadline?: number | null;
   /** The `last` that was given to `messages`. */
@@ -791,17 +877,19 @@ export interface ThreadRecall {
 
 /** A reply in a thread. */
 export interface ThreadReply {
-  /** Maximum tokens. */
-  budget?: number | null;
-  /** Maximum parts. */
-  limit?: number | null;
   min_relevance?: number | null;
   since?: string | null;
   until?: string | null;
   /** Use only what was known at this time. */
   as_of?: string | null;
-  /** Metadata that must match. */
-  where?: Record<string, unknown> | null;
+  /** A filter by metadata, such as `channel=web and priority>=2`, or the same as an object. */
+  where?: Record<string, unknown> | string | null;
+  /** Maximum tokens. */
+  budget?: number | null;
+  /** Maximum parts. */
+  limit?: number | null;
+  /** Put what is known of the user first, in at most 300 tokens. Default: `false`. */
+  profile?: boolean;
   /** Seconds within which to answer, by doing less if need be; `notes` say what was left out. Less than 0.1 counts as 0.1. Default: as the service is set. */
   deadline?: number | null;
   system?: string;
@@ -944,7 +1032,7 @@ export interface Webhook {
   waiting: number;
 }
 
-/** What to change; what is left out stays. */
+/** Changes of a webhook; fields that are left out stay as they are. */
 export interface WebhookChange {
   name?: string | null;
   url?: string | null;

@@ -12,6 +12,7 @@ from theanine.client.client import AsyncClient
 from theanine.client.explaining import Explanation
 from theanine.client.options import Moment, RememberWhen
 from theanine.client.redaction import Redact
+from theanine.client.searching import SearchHit
 from theanine.client.session import WINDOW, AddReport, Words
 from theanine.client.streaming import AsyncReplyStream
 from theanine.client.user import ImportReport
@@ -24,6 +25,7 @@ from theanine.llm.limits import Limits
 from theanine.llm.prompt_folder import PromptFolder
 from theanine.llm.settings import ModelSettings
 from theanine.methods.base import Method, Reply, ReplyPrompt
+from theanine.profile import Profile
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 from theanine.remembering.remember import LEASE, Progress, RememberReport
 from theanine.retrieval.ranking import RankingConfig
@@ -259,6 +261,7 @@ class LiveSession(_Handle):
         until: Moment | None = ...,
         as_of: Moment | None = ...,
         where: Where | None = ...,
+        profile: bool = ...,
         deadline: float | None = ...,
     ) -> Recollection:
         """Return what matters for the dialogue so far; options as in ``user.recall``.
@@ -280,6 +283,7 @@ class LiveSession(_Handle):
         until: Moment | None = ...,
         as_of: Moment | None = ...,
         where: Where | None = ...,
+        profile: bool = ...,
         deadline: float | None = ...,
         system: str = ...,
         persona: str = ...,
@@ -327,6 +331,7 @@ class LiveSession(_Handle):
         until: Moment | None = ...,
         as_of: Moment | None = ...,
         where: Where | None = ...,
+        profile: bool = ...,
         deadline: float | None = ...,
         system: str = ...,
         persona: str = ...,
@@ -473,6 +478,7 @@ class UserMemory(_Handle, _Operations):
         until: Moment | None = ...,
         as_of: Moment | None = ...,
         where: Where | None = ...,
+        profile: bool = ...,
         deadline: float | None = ...,
     ) -> Recollection:
         """Return what matters for a question or a dialogue; empty if nothing is relevant.
@@ -491,6 +497,8 @@ class UserMemory(_Handle, _Operations):
                 - ``as_of``: what was known then: nothing said later, and no change made later;
                 - ``where``: only turns and memories with such metadata, such as
                   ``{"channel": "web"}``; see :mod:`theanine.filters`;
+                - ``profile``: whether what is known of the user comes first, relevant or not: the
+                  form of :meth:`profile` for a prompt, at most 300 tokens and half of the budget;
                 - ``deadline``: seconds within which it returns, by doing less if need be: without
                   a model and the reranker, or from the newest turns alone. Then the notes of the
                   recollection say so. Less than 0.1 counts as 0.1.
@@ -499,6 +507,29 @@ class UserMemory(_Handle, _Operations):
             BadInput: the question is empty.
             ModelError: the embedder failed, or a model that the method can't do without.
             SettingsError: an option is out of range, or the method has no relevance to compare."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = ...,
+        min_relevance: float | None = ...,
+        since: Moment | None = ...,
+        until: Moment | None = ...,
+        as_of: Moment | None = ...,
+        where: Where | None = ...,
+    ) -> list[SearchHit]:
+        """Return the turns and memories that match a question or words best, with their scores.
+
+        A list for people and programs, each hit by itself; :meth:`recall` returns what a model
+        needs, with what belongs to it. Of other agents whose memory is shared, nothing is found.
+
+        Args:
+            query: a question, or words in any order; also what means the same is found.
+            options: ``limit``, the maximum number of hits, 10 by default; and ``min_relevance``,
+                ``since``, ``until``, ``as_of`` and ``where`` as of :meth:`recall`.
+
+        Raises as :meth:`recall` does."""
 
     def explain(
         self,
@@ -512,6 +543,7 @@ class UserMemory(_Handle, _Operations):
         until: Moment | None = ...,
         as_of: Moment | None = ...,
         where: Where | None = ...,
+        profile: bool = ...,
         deadline: float | None = ...,
     ) -> Explanation:
         """Recall as :meth:`recall` does, and return why: candidates, scores, what was left out.
@@ -542,6 +574,7 @@ class UserMemory(_Handle, _Operations):
         until: Moment | None = ...,
         as_of: Moment | None = ...,
         where: Where | None = ...,
+        profile: bool = ...,
         deadline: float | None = ...,
         system: str = ...,
         persona: str = ...,
@@ -627,6 +660,14 @@ class UserMemory(_Handle, _Operations):
         The timeline with the newest memory comes first. A memory is in at most one; what nothing
         else belongs to, and what only repeats another memory, is in none. With ``memory``, only the
         timeline of that one, which may be alone in it. Raises NotFound for an unknown memory."""
+
+    def profile(self, *, as_of: Moment | None = None) -> Profile:
+        """Return what is known of the user, in the user's own words; no model is asked.
+
+        What holds now by area, with its turn, since when, what it was before and how sure it is;
+        what changed lately; and the people, places and things that come up. It is made from the
+        log as it is now: what was corrected or forgotten counts at once. With ``as_of``, it is what
+        was known then. Raises SettingsError for a time that can't be read."""
 
     def cancel_remembering(self, session: int) -> bool:
         """Never remember a session that has ended; False if it was cancelled before.
@@ -798,11 +839,12 @@ class Client(_Operations):
 
         The store gets the state of an export if that is newer than its own, and stays if it is
         older: in whatever order a store's exports come, the latest counts, and what was forgotten
-        does not come back. If both were changed independently, they are merged.
+        does not come back.
 
         ``records`` are read as they are needed, in another thread. All are restored, or none.
-        Raises BadInput, naming the record, for one that is malformed or contradicts the store, and
-        unless ``partial`` for a part of an export. Warns of an export by a theanine before 0.2,
+        Raises BadInput, naming the record, for one that is malformed; for a user of whom the store
+        has anything but an earlier or a later state of the same data; and unless ``partial`` for a
+        part of an export. Warns of an export by a theanine before 0.2,
         which does not tell whether it is whole, and of users who were left out. Raises
         SettingsError for records whose default method isn't installed."""
 
