@@ -26,7 +26,6 @@ from theanine.retrieval.scoring import Scores, inner_products, top_k
 from theanine.retrieval.snapshot import SnapshotWriter
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion, stored_vectors
-from theanine.text.words import without_dates
 from theanine.types import (
     LIVE_KINDS,
     LOCAL_MODEL,
@@ -421,13 +420,10 @@ class ScopeIndex:
     ) -> NDArray[np.float32]:
         """Return the cosines of texts by word vectors, ``(texts, others)``.
 
-        The speakers' names, numbers and the names of days and months are left out: most texts of a
-        scope share some.
+        The speakers' names are left out: most texts of a scope share some.
         """
         ones, twos = [
-            await bundled_embedder().embed(
-                [without_dates(self.without_speakers(text)) for text in some]
-            )
+            await bundled_embedder().embed([self.without_speakers(text) for text in some])
             for some in (texts, others)
         ]
         return ones @ twos.T

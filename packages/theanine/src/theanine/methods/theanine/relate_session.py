@@ -24,6 +24,7 @@ from theanine.methods.shared.pairs import format_labeled
 from theanine.methods.theanine.relate import SOURCE_LIMIT, with_sources
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.text.formatting import estimate_tokens, one_line
+from theanine.text.words import without_dates
 from theanine.types import (
     REPLACED,
     STATE,
@@ -189,7 +190,9 @@ async def offer_earlier(
         masks = np.broadcast_to(mask, (len(memories), len(mask)))
         nearest = index.nearest(vectors, _COMPARED, among=masks)
         earlier = list({memory.id: memory for row in nearest for memory, _ in row}.values())
-        texts = [[each.text for each in statements] for statements in (earlier, memories)]
+        texts = [
+            [without_dates(each.text) for each in statements] for statements in (earlier, memories)
+        ]
         scores = (await index.matter_cosines(*texts)).max(axis=1)
         order: list[int] = np.argsort(-scores, kind="stable").tolist()
         earlier = list(_fitting([earlier[at] for at in order], limit))
