@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,7 +129,8 @@ def test_what_is_forgotten_is_gone_at_once(ana: theanine.UserMemory, what: str) 
     assert held(ana.profile(), "home") and "Marta" in str(ana.profile())
     [memory] = [each for each in ana.memories() if "Rijeka" in each.text]
     turn, session = memory.source_turns[0], memory.session
-    ana.forget(**{what: {"turn": turn, "session": session, "memory": memory.id}[what]})
+    chosen: dict[str, Any] = {"turn": turn, "session": session, "memory": memory.id}
+    ana.forget(**{what: chosen[what]})
     left = ana.profile()
     assert [line.area for line in left.lines] == ["possessions"]
     assert "Marta" not in str(left) and "Rijeka" not in str(left)

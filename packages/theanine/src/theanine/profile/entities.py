@@ -195,8 +195,10 @@ def _kind_around(sentence: str, match: re.Match[str]) -> Kind:
 
 def _most_likely(kinds: Counter[Kind]) -> Kind:
     """Return the kind that was told most often."""
-    told = [kind for kind in kinds if kind != "unknown"]
-    return max(told, key=lambda kind: kinds[kind], default="unknown")
+    for kind, _ in kinds.most_common():
+        if kind != "unknown":
+            return kind
+    return "unknown"
 
 
 def _plain(name: str) -> str:
