@@ -131,6 +131,10 @@ export class User {
     return this.request("POST", "/recall", { body: { dialogue, ...options } });
   }
 
+  profile(options = {}) {
+    return this.request("GET", "/profile", { query: options });
+  }
+
   search(query, options = {}) {
     return this.request("POST", "/search", { body: { query, ...options } });
   }

@@ -473,6 +473,11 @@ class Part:
     pinned: bool = False
     scope: Scope | None = None
 
+    @property
+    def is_profile(self) -> bool:
+        """Whether it is what is known of the user, which no memory and no question brought."""
+        return self.pinned and not self.memories
+
     def __str__(self) -> str:
         return self.text
 

@@ -17,7 +17,7 @@ def merge_recollections(
 ) -> Recollection:
     """Return the best parts of all scopes, each naming its own, in order of time.
 
-    Pinned parts come first. The best are those of highest relevance or, where a method estimates
+    Pinned parts come first; what is known of a user does not count to the limit. The best are those of highest relevance or, where a method estimates
     none, of highest score.
     """
     parts = [
@@ -26,7 +26,9 @@ def merge_recollections(
         for part in recollection.parts
     ]
     parts.sort(key=_goodness, reverse=True)
-    kept = fit_parts(parts, budget)[:limit]
+    fitting = fit_parts(parts, budget)
+    kept = [part for part in fitting if part.is_profile]
+    kept += [part for part in fitting if not part.is_profile][:limit]
     kept.sort(key=lambda part: (not part.pinned, _BEGINNING if part.pinned else _time(part)))
     first = next(iter(recollections.values()))
     best = [found.best_relevance for found in recollections.values()]

@@ -225,7 +225,7 @@ class Recalling:
         if options.limit is not None:
             # Among equal scores, the latest: parts without a score are in order of time.
             order = sorted(range(len(parts)), key=lambda at: (parts[at].score, at), reverse=True)
-            parts = [parts[at] for at in sorted(order[: options.limit - len(pinned)])]
+            parts = [parts[at] for at in sorted(order[: max(options.limit - len(pinned), 0)])]
         user = _user_name(dialogue, context)
         recollection = replace(recollection, parts=(*profile, *pinned, *parts), user=user)
         if _log.isEnabledFor(logging.INFO):

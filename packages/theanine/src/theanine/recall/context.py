@@ -26,7 +26,7 @@ class RecallOptions:
     Attributes:
         budget: maximum tokens of the recollection (bundled tokenizer); None leaves the limit to the
             method's own settings.
-        limit: maximum number of parts.
+        limit: maximum number of parts, besides the profile.
         min_relevance: least relevance of a part, 0 to 1; None leaves it to the method.
         since, until: only what was said at or after, and at or before.
         as_of: recall what was known then: nothing said later, and no change made later.

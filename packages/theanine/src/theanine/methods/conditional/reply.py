@@ -113,6 +113,8 @@ async def model_reply_and_decide(
 
 
 def _with_own_source(part: Part) -> Part:
+    if part.is_profile:
+        return part
     (memory,) = part.memories
     own = [turn for turn in part.source_turns if turn.speaker in memory.speakers]
     if memory.kind != CONDITIONAL or not own:

@@ -231,10 +231,11 @@ def local_respond(
     What it has changed to since then, by ``changes`` from older to newer memories, is quoted too;
     of a memory in ``corrected``, only what replaces it.
     """
-    if not recollection:
+    parts = [part for part in recollection.parts if not part.is_profile]
+    if not parts:
         return Reply(text=f"{NOTHING} {NO_MODEL_NOTICE}", recollection=recollection)
     question = content_words(dialogue[-1].full_text) if dialogue else frozenset[str]()
-    part = max(recollection.parts, key=lambda part: part.score)
+    part = max(parts, key=lambda part: part.score)
     statements = [memory for memory in part.memories if memory.kind == STATEMENT]
     remembered = {
         memory.id: (memory, each)
