@@ -9,7 +9,6 @@ import pytest
 import theanine
 from theanine.methods.registry import METHODS
 from theanine.methods.shared.respond import NOTHING
-from theanine.types import Scope
 
 TOLD = ["I have a dog called Bura.", "I live in Rijeka.", "My sister Mia sails every summer."]
 
@@ -42,7 +41,7 @@ def test_a_limit_counts_the_parts_besides_it(tmp_path: Path, limit: int) -> None
     with theanine.open(tmp_path / "memory.db") as client:
         fill(client)
         client.user("bo").add("We sail in June.")
-        for shared in ([], [Scope(user="bo")]):
+        for shared in ([], ["bo"]):
             ana = client.user("ana", shared=shared)
             found = ana.recall("Who sails, and when?", profile=True, limit=limit)
             others = [part for part in found.parts if not part.is_profile]
