@@ -274,6 +274,8 @@ REPLACED = frozenset({Relation.CHANGED, Relation.FULFILLED, Relation.CORRECTED})
 
 LOCAL_MODEL = "local"
 """``made_by`` of everything that was made without a language model."""
+IMPORTED = "given"
+"""``made_by`` of imported memories."""
 CALLER = "caller"
 """``made_by`` of a memory that the caller wrote, as a correction of another one."""
 QUOTING = (LOCAL_MODEL, CALLER)

@@ -80,6 +80,7 @@ def test_invalid_arguments_are_errors_and_store_nothing(
 
 
 VALID: dict[str, Any] = {
+    "query": "boats",
     "user": "ana",
     "dialogue": "Where is the boat?",
     "messages": "I sold the boat.",
@@ -178,7 +179,6 @@ def test_help_names_the_options_and_what_is_returned() -> None:
     assert {"search", "since"} <= set(inspect.signature(theanine.UserMemory.turns).parameters)
     assert {"tools", "limit"} <= set(inspect.signature(theanine.LiveSession.reply).parameters)
     assert str(inspect.signature(theanine.Client.export).return_annotation).startswith("Iterator")
-    assert str(vars(theanine.Client)["session"].__doc__).startswith("Deprecated")
 
 
 def test_what_is_printed_is_short(tmp_path: Path) -> None:

@@ -25,12 +25,19 @@ from theanine.methods.recursive_summary.few_shot import (
     respond_few_shot,
 )
 from theanine.methods.recursive_summary.method import RecursiveSummary
-from theanine.methods.shared.statements import IMPORTED
 from theanine.testing import ScriptedServer
 from theanine.testing.answers import blocks_of
 from theanine.testing.script import prompt_of
 from theanine.tokenizer import count_tokens
-from theanine.types import History, ImportedMemory, Part, Recollection, Transcript, Utterance
+from theanine.types import (
+    IMPORTED,
+    History,
+    ImportedMemory,
+    Part,
+    Recollection,
+    Transcript,
+    Utterance,
+)
 
 METHOD = "recursive-summary"
 START = datetime(2024, 5, 8, 12, tzinfo=UTC)

@@ -17,8 +17,8 @@ def merge_recollections(
 ) -> Recollection:
     """Return the best parts of all scopes, each naming its own, in order of time.
 
-    Pinned parts come first; what is known of a user does not count to the limit. The best are those of highest relevance or, where a method estimates
-    none, of highest score.
+    Pinned parts come first; what is known of a user does not count to the limit. The best are those
+    of highest relevance or, where a method estimates none, of highest score.
     """
     parts = [
         replace(part, scope=scope)

@@ -33,7 +33,7 @@ from theanine.retrieval.languages import GRAMMAR, UNSPACED, Language, everyday_w
 from theanine.stop_words import STOP_WORDS
 from theanine.text.attribution import without_attribution
 from theanine.text.words import FUNCTION_WORDS, stem
-from theanine.types import REPLACED, STATE, Link, Memory, Relation, Timeline
+from theanine.types import IMPORTED, REPLACED, STATE, Link, Memory, Relation, Timeline
 
 MAX_MEMORIES = 14
 """Maximum memories of a topic."""
@@ -161,7 +161,11 @@ def find_topics(
     states = [memory for memory in memories if memory.kind == STATE]
     memories = [memory for memory in memories if memory.kind != STATE]
     by_id = {memory.id: memory for memory in memories}
-    told = {id: each for id, each in by_id.items() if not is_only_by(each.speakers, assistants)}
+    told = {
+        id: each
+        for id, each in by_id.items()
+        if each.made_by == IMPORTED or not is_only_by(each.speakers, assistants)
+    }
     links = [
         link
         for link in links

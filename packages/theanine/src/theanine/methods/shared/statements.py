@@ -12,10 +12,7 @@ from theanine.methods.shared.estimates import (
     estimate_statements,
 )
 from theanine.summarization import SUMMARIZE, summarize
-from theanine.types import ImportedMemory, NewMemory, Session, Turn
-
-IMPORTED = "given"
-"""``made_by`` of imported memories."""
+from theanine.types import IMPORTED, ImportedMemory, NewMemory, Session, Turn
 
 
 async def summarize_session(

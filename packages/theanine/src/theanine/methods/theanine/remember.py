@@ -67,7 +67,7 @@ class RemembersTimelines(MethodBase[C]):
             memories = await summarize_session(session, turns, imported, context)
         vectors = await embed_memories(memories, context)
         pairs = _find_pairs(memories, vectors, session, context, linking)
-        if chat is None and linking.relation_aware:
+        if chat is None and linking.relation_aware and not imported:
             pairs = _told_by_people(pairs, turns)
         scene = _scene(session, turns, context)
         is_old = await _is_from_before(memories, pairs, scene, context)
