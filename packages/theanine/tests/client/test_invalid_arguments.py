@@ -104,7 +104,7 @@ def public_calls(*objects: object) -> Iterator[tuple[Callable[..., object], list
     """Yield each public method with the names of its required parameters and of one parameter."""
     for each in objects:
         for name, method in inspect.getmembers(each, callable):
-            if name.startswith("_") or (method.__doc__ or "").startswith("Deprecated"):
+            if name.startswith("_"):
                 continue
             parameters = inspect.signature(method).parameters
             required = [p.name for p in parameters.values() if p.default is p.empty]
