@@ -77,6 +77,24 @@ def test_a_search_without_a_meaning_is_refused(
         ana.search(query, **options)  # pyright: ignore[reportArgumentType]
 
 
+def test_small_talk_is_searched_for(ana: theanine.UserMemory) -> None:
+    said = ["Hello, I live in Split.", "Thanks for the recipe of the soup."]
+    for text in said:
+        ana.add(text)
+    for query, text in zip(("hello", "Thanks!"), said, strict=True):
+        assert ana.search(query)[0].text == text
+        assert not ana.recall(query)
+
+
+@pytest.mark.parametrize("query", ["Thanks!", "Which telescope does Ana own?"])
+def test_a_pinned_memory_is_no_hit_of_everything(ana: theanine.UserMemory, query: str) -> None:
+    [coffee] = ana.memories(search="coffee")
+    before = ana.search(query)
+    ana.pin(coffee.id)
+    assert ana.search(query) == before
+    assert ana.search("coffee")[0].memories == (coffee,)
+
+
 def test_nothing_is_found_of_nobody(ana: theanine.UserMemory, tmp_path: Path) -> None:
     with theanine.open(str(tmp_path / "memory.db")) as client:
         assert client.user("nobody").search("wedding") == []
