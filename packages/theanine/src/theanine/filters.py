@@ -130,18 +130,7 @@ def read_where(text: str) -> Mapping[str, Any]:
         compared = _COMPARED.match(text, position)
         if compared is None or not (key := compared[1].strip()) or _BARE.search(compared[1]):
             raise _unreadable(text, position)
-        start, position, values, delimiter = position, compared.end(), list[Scalar](), ","
-        while delimiter == ",":
-            value, end = _read_value(text, position)
-            if not text.startswith('"', position):
-                _check_bare(text[position:end], text, start, is_first=not values)
-            values.append(value)
-            found = _DELIMITER.match(text, end)
-            if found is None:
-                raise _unreadable(text, end)
-            if position == end and (len(values) > 1 or found[1] == ","):  # an empty item of a list
-                raise _unreadable(text, start)
-            position, delimiter = found.end(), found[1].lower()
+        values, delimiter, position = _read_values(text, compared.end(), position)
         wanted = values if len(values) > 1 else values[0]
         comparison = compared[2]
         alternatives[-1].append({key: wanted if comparison == "=" else {comparison: wanted}})
@@ -151,6 +140,27 @@ def read_where(text: str) -> Mapping[str, Any]:
             alternatives.append([])
     filters = [every(conditions) for conditions in alternatives]
     return filters[0] if len(filters) == 1 else {"or": filters}
+
+
+def _read_values(text: str, position: int, start: int) -> tuple[list[Scalar], str, int]:
+    """Return the values of the condition that starts at ``start``, and what joins the next one.
+
+    The values are at ``position``; where the next condition starts is returned, too.
+    """
+    values, delimiter = list[Scalar](), ","
+    while delimiter == ",":
+        value, end = _read_value(text, position)
+        if not text.startswith('"', position):
+            _check_bare(text[position:end], text, start, is_first=not values)
+        values.append(value)
+        found = _DELIMITER.match(text, end)
+        if found is None:
+            raise _unreadable(text, end)
+        delimiter = found[1].lower()
+        if position == end and (len(values) > 1 or delimiter == ","):  # an empty item of a list
+            raise _unreadable(text, start)
+        position = found.end()
+    return values, delimiter, position
 
 
 def _read_value(text: str, position: int) -> tuple[Scalar, int]:

@@ -86,13 +86,17 @@ def test_small_talk_is_searched_for(ana: theanine.UserMemory) -> None:
         assert not ana.recall(query)
 
 
-@pytest.mark.parametrize("query", ["Thanks!", "Which telescope does Ana own?"])
-def test_a_pinned_memory_is_no_hit_of_everything(ana: theanine.UserMemory, query: str) -> None:
-    [coffee] = ana.memories(search="coffee")
-    before = ana.search(query)
-    ana.pin(coffee.id)
-    assert ana.search(query) == before
-    assert ana.search("coffee")[0].memories == (coffee,)
+@pytest.mark.parametrize("method", ["theanine", "all-memories", "comedy", "memory-retrieval"])
+def test_a_pinned_memory_is_no_hit_of_everything(
+    method: str, ana: theanine.UserMemory, tmp_path: Path
+) -> None:
+    with theanine.open(str(tmp_path / "memory.db"), method=method) as client:
+        client.remember()
+        user = client.user("ana")
+        queries = ("Thanks!", "Which telescope does Ana own?", "coffee", "?!")
+        before = [user.search(query) for query in queries]
+        user.pin(user.memories()[-1].id)
+        assert [user.search(query) for query in queries] == before
 
 
 def test_nothing_is_found_of_nobody(ana: theanine.UserMemory, tmp_path: Path) -> None:
