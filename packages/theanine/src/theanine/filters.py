@@ -14,7 +14,7 @@ one form are in order of time), and true and false only with themselves.
 The same filter as a text is ``channel=web and topic=food,ships and n>=2``. There, ``and`` joins
 more closely than ``or``. Values are read as JSON where they are JSON, such as ``2``, ``true``,
 ``null`` or ``"in quotes"``, and as text elsewhere. A text that begins with ``{`` is the filter in
-JSON.
+JSON, which groups with parentheses need, and keys with parentheses or quotation marks.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import accumulate
 from math import isfinite
 from typing import Any, cast
 
@@ -44,13 +45,18 @@ _ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 _UNEQUAL = "!="
 _EXAMPLE = '{"channel": "web", "topic": ["food", "ships"], "priority": {">=": 2}}'
-_TEXT_EXAMPLE = "channel=web, topic=food,ships, priority>=2 or channel=web and topic=food"
+_TEXT_EXAMPLE = "channel=web and topic=food,ships and priority>=2"
 _MAX_DEPTH = 20
 """Filters within filters."""
 
-_COMPARED = re.compile(r"([^<>=!]*)(<=|>=|!=|=|<|>)\s*")
-_DELIMITER = re.compile(r"\s*(,|\Z|(?<=\s)(?:and|or)(?=\s|\Z))", re.IGNORECASE)
+_SIGN = "<=|>=|!=|=|<|>"
+_COMPARED = re.compile(rf'(?!not\s+[^\s<>=!])([^<>=!()"]*)({_SIGN})\s*', re.IGNORECASE)
+_DELIMITER = re.compile(r"\s*(,|\Z|(?<=\s)(?:and|or)(?=\s|\Z))\s*", re.IGNORECASE)
 _BARE = re.compile(r",|(?<=\s)(?:and|or)(?=\s|\Z)", re.IGNORECASE)
+_STRAY = re.compile(r"[=<>(]|!=|.*?(?:&&|\|\|)", re.DOTALL)
+"""How a bare value begins that is no value: a second sign, a group, or another way to join."""
+_CONDITION = re.compile(rf"[\w.\- ]+(?:{_SIGN})")
+"""How a bare value begins that is another condition, where it follows a comma."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +118,8 @@ NO_FILTER = Filter()
 
 def read_where(text: str) -> Mapping[str, Any]:
     """Return a filter in words as a mapping. Raises SettingsError."""
-    if text.lstrip().startswith("{"):
+    text = text.strip()
+    if text.startswith("{"):
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
@@ -123,14 +130,7 @@ def read_where(text: str) -> Mapping[str, Any]:
         compared = _COMPARED.match(text, position)
         if compared is None or not (key := compared[1].strip()) or _BARE.search(compared[1]):
             raise _unreadable(text, position)
-        position, values, delimiter = compared.end(), list[Scalar](), ","
-        while delimiter == ",":
-            value, position = _read_value(text, position)
-            values.append(value)
-            found = _DELIMITER.match(text, position)
-            if found is None:
-                raise _unreadable(text, position)
-            position, delimiter = found.end(), found[1].lower()
+        values, delimiter, position = _read_values(text, compared.end(), position)
         wanted = values if len(values) > 1 else values[0]
         comparison = compared[2]
         alternatives[-1].append({key: wanted if comparison == "=" else {comparison: wanted}})
@@ -140,6 +140,27 @@ def read_where(text: str) -> Mapping[str, Any]:
             alternatives.append([])
     filters = [every(conditions) for conditions in alternatives]
     return filters[0] if len(filters) == 1 else {"or": filters}
+
+
+def _read_values(text: str, position: int, start: int) -> tuple[list[Scalar], str, int]:
+    """Return the values of the condition that starts at ``start``, and what joins the next one.
+
+    The values are at ``position``; where the next condition starts is returned, too.
+    """
+    values, delimiter = list[Scalar](), ","
+    while delimiter == ",":
+        value, end = _read_value(text, position)
+        if not text.startswith('"', position):
+            _check_bare(text[position:end], text, start, is_first=not values)
+        values.append(value)
+        found = _DELIMITER.match(text, end)
+        if found is None:
+            raise _unreadable(text, end)
+        delimiter = found[1].lower()
+        if position == end and (len(values) > 1 or delimiter == ","):  # an empty item of a list
+            raise _unreadable(text, start)
+        position = found.end()
+    return values, delimiter, position
 
 
 def _read_value(text: str, position: int) -> tuple[Scalar, int]:
@@ -160,10 +181,23 @@ def _read_value(text: str, position: int) -> tuple[Scalar, int]:
     )
 
 
+def _check_bare(word: str, text: str, start: int, *, is_first: bool) -> None:
+    """Check a value without quotation marks, of the condition that starts at ``start``."""
+    depths = accumulate((letter == "(") - (letter == ")") for letter in word)
+    if _STRAY.match(word) or any(depth < 0 for depth in depths):
+        raise _unreadable(text, start)
+    if not is_first and _CONDITION.match(word):
+        raise SettingsError(
+            f"where: {word[:80]!r} follows a comma, which separates values; write `and` between "
+            f"conditions, such as {_TEXT_EXAMPLE}, or put the value in double quotes"
+        )
+
+
 def _unreadable(text: str, position: int) -> SettingsError:
     return SettingsError(
         f"where: {text[position : position + 80].strip()!r} is no condition; write NAME=VALUE, "
-        f"such as {_TEXT_EXAMPLE}; a value with a comma, `and` or `or` is in double quotes"
+        f"such as {_TEXT_EXAMPLE}; put a value with a comma, a sign, `and` or `or` in double "
+        'quotes; write `not` as !=, and groups as JSON: {"or": [{…}, {…}]}'
     )
 
 

@@ -130,10 +130,51 @@ def test_a_filter_in_words_means_the_same(alternatives: Any, metadata: Metadata)
         ('a=say "no"', {"a": 'say "no"'}),
         ("a=NaN", {"a": "NaN"}),
         ("a=", {"a": ""}),
+        ("a= and b=1", {"and": [{"a": ""}, {"b": 1}]}),
+        ('topic=food, "ships, boats"', {"topic": ["food", "ships, boats"]}),
+        ('topic= "ships, boats" , food', {"topic": ["ships, boats", "food"]}),
+        ('a="(x)", "==y" and b="1 && 2"', {"and": [{"a": ["(x)", "==y"]}, {"b": "1 && 2"}]}),
+        ('a="",b', {"a": ["", "b"]}),
+        ("city=Paris (France)", {"city": "Paris (France)"}),
+        ("hash=YWI=", {"hash": "YWI="}),
+        ("links=http://a,http://b?c=d", {"links": ["http://a", "http://b?c=d"]}),
+        ("not = 1 and note=2", {"and": [{"not": 1}, {"note": 2}]}),
     ],
 )
 def test_a_filter_in_words_is_read(text: str, where: Mapping[str, Any]) -> None:
     assert read_where(text) == where
+
+
+@given(st.lists(st.text(), min_size=1), st.sampled_from([",", ", ", " ,", " , "]))
+def test_values_in_quotation_marks_are_free(values: list[str], comma: str) -> None:
+    text = f"a={comma.join(map(json.dumps, values))} and b=1"
+    read = values if len(values) > 1 else values[0]
+    assert read_where(text) == {"and": [{"a": read}, {"b": 1}]}
+
+
+@given(
+    st.lists(CONDITIONS.filter(bool), min_size=1, max_size=3).map(lambda all: map(in_words, all))
+)
+def test_other_ways_to_join_are_refused_and_not_misread(written: Any) -> None:
+    text = " or ".join(written)
+    for odd in (
+        *(f"({text})", f"not {text}", f"NOT ({text})", f"n=1 and ({text})", f"n=x or ({text})"),
+        *(f"n=1 and not {text}", f"n=1 && {text}", f"n=1 || {text}", f"{text},", f"n=1, {text}"),
+        *(f"n=={text}", f"n=>{text}", f"n<>{text}", f'"n"=1 and {text}', f"n=x) and {text}"),
+        *(f"n=x,,y and {text}", f"n=,x and {text}", f"n=x, and {text}", f"n=x,and {text}"),
+    ):
+        with pytest.raises(SettingsError, match="where: "):
+            read_where(odd)
+
+
+def test_the_example_in_an_error_is_the_filter_that_it_seems() -> None:
+    with pytest.raises(SettingsError) as raised:
+        read_where("channel")
+    example = "channel=web and topic=food,ships and priority>=2"
+    assert f"such as {example};" in str(raised.value)
+    metadata: Metadata = {"channel": "web", "topic": "ships", "priority": 2}
+    assert Filter.parse(example).matches(metadata)
+    assert not any(Filter.parse(example).matches(metadata | {key: None}) for key in metadata)
 
 
 def nested(depth: int) -> Mapping[str, Any]:
@@ -157,6 +198,11 @@ def nested(depth: int) -> Mapping[str, Any]:
         ("title=war or peace and n=1", "'peace and n=1' is no condition"),
         ("n=1 or", "'' is no condition"),
         ('n="1', "'\"1' is no condition"),
+        ("c=3 and (a=1 or b=2)", "'(a=1 or b=2)' is no condition"),
+        ("a=(1 or b=2)", "'a=(1 or b=2)' is no condition"),
+        ("not a=1", "'not a=1' is no condition"),
+        ("channel=web,", "'channel=web,' is no condition"),
+        ("a=1, my-key>=2", "'my-key>=2' follows a comma, which separates values; write `and`"),
         ("n>1,2", "where['n']['>'] must be one number or string"),
         ('{"n": 1', "is no JSON such as"),
         ({3: "web"}, "strings as keys"),

@@ -77,6 +77,28 @@ def test_a_search_without_a_meaning_is_refused(
         ana.search(query, **options)  # pyright: ignore[reportArgumentType]
 
 
+def test_small_talk_is_searched_for(ana: theanine.UserMemory) -> None:
+    said = ["Hello, I live in Split.", "Thanks for the recipe of the soup."]
+    for text in said:
+        ana.add(text)
+    for query, text in zip(("hello", "Thanks!"), said, strict=True):
+        assert ana.search(query)[0].text == text
+        assert not ana.recall(query)
+
+
+@pytest.mark.parametrize("method", ["theanine", "all-memories", "comedy", "memory-retrieval"])
+def test_a_pinned_memory_is_no_hit_of_everything(
+    method: str, ana: theanine.UserMemory, tmp_path: Path
+) -> None:
+    with theanine.open(str(tmp_path / "memory.db"), method=method) as client:
+        client.remember()
+        user = client.user("ana")
+        queries = ("Thanks!", "Which telescope does Ana own?", "coffee", "?!")
+        before = [user.search(query) for query in queries]
+        user.pin(user.memories()[-1].id)
+        assert [user.search(query) for query in queries] == before
+
+
 def test_nothing_is_found_of_nobody(ana: theanine.UserMemory, tmp_path: Path) -> None:
     with theanine.open(str(tmp_path / "memory.db")) as client:
         assert client.user("nobody").search("wedding") == []

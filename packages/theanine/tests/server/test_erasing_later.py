@@ -52,6 +52,23 @@ def hide(location: str, session: int | None, pause: timedelta = timedelta()) -> 
     return in_store(location, work.begin_forgetting, scope=ANA, **found)
 
 
+def test_what_is_heard_in_a_hidden_session_is_hidden(location: str) -> None:
+    with theanine.open(location) as client:
+        ana = client.user("ana")
+        ana.add("I have a boat called Tovar.", session="talk")
+        [talk] = {turn.session for turn in ana.turns(search="Tovar")}
+        hide(location, talk, timedelta(hours=1))
+        ana.add("I am allergic to walnuts.", session="talk")
+        assert "walnuts" not in str(ana.turns())
+        assert "walnuts" not in str(ana.search("walnuts"))
+        assert "walnuts" not in ana.recall("What is Ana allergic to?").text
+        assert "walnuts" not in str(ana.profile())
+        ana.add("I am allergic to peanuts.")
+        assert "peanuts" in str(ana.search("peanuts"))
+        assert "peanuts" in ana.recall("What is Ana allergic to?").text
+        assert "peanuts" in str(ana.profile())
+
+
 def load(location: str, operation: Operation) -> Operation:
     return in_store(location, work.load_operation, tenant=ANA.tenant, operation=operation.id)
 

@@ -177,6 +177,7 @@ class Recalling:
         self, dialogue: Sequence[Utterance], scope: Scope, options: RecallOptions, limit: int
     ) -> list[SearchHit]:
         """Return the turns and memories that match best."""
+        options = replace(options, small_talk=True)
         with memory_operation("search_memory", scope.agent, scope.tenant) as span:
             trace, found, context = await self._trace(dialogue, scope, options)
             span.attributes[STORE] = str(context.index.state.scope_id)

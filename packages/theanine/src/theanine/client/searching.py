@@ -60,6 +60,7 @@ async def find_hits(
     return [
         _hit(memory, memory.text, (), part.score, part.relevance)
         for part in recollection.parts
+        if not part.pinned  # whatever is asked
         for memory in part.memories
     ][:limit]
 

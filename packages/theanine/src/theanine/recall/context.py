@@ -32,6 +32,7 @@ class RecallOptions:
         as_of: recall what was known then: nothing said later, and no change made later.
         where: only turns and memories whose metadata matches.
         hidden: what is left out because it is about to be erased; the client sets it.
+        small_talk: whether greetings and thanks are searched for, too; a search sets it.
         profile: whether what is known of the user comes first, in at most 300 tokens.
         deadline: seconds after which the best of what is done by then is returned; None for no
             deadline.
@@ -47,6 +48,7 @@ class RecallOptions:
     as_of: datetime | None = None
     where: Filter = NO_FILTER
     hidden: Hidden = NOTHING_HIDDEN
+    small_talk: bool = False
     profile: bool = False
     deadline: float | None = None
 

@@ -48,7 +48,7 @@ async def recall_from_log(
     asked = question.text
     if not asked or not len(log):
         return Recollection(query=asked)
-    if question.small_talk and options.min_relevance is None:
+    if question.small_talk and not options.small_talk and options.min_relevance is None:
         trace.stop("small_talk")
         return Recollection(query=asked)
     question = await with_said_spelling(question, log)

@@ -148,6 +148,8 @@ class _BoundedIndex(ScopeIndex):
         if hidden := self._bounds.hidden:
             mask &= not hidden.everything
             mask &= ~np.isin(candidates.turns, [*hidden.turns])
+            # Their turns are not all in `turns`: something may have been heard since.
+            mask &= ~np.isin(candidates.sessions, [*hidden.sessions])
         return mask
 
     def includes(self, memory: int) -> bool:
