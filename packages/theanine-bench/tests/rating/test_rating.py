@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import anyio
@@ -10,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import theanine
 from support.run_samples import sample_settings
 from theanine.errors import BadInput, SettingsError
-from theanine.types import Memory
+from theanine.testing import ScriptedModel, answer
+from theanine.types import STATE, Memory, Relation
 from theanine_bench.rating.forms import (
     ENTAILMENT,
     FORMS,
@@ -215,6 +218,38 @@ def test_a_timeline_shows_the_relation_of_each_memory_to_the_next() -> None:
         "1 March 2024: memory 2",
         "1 March 2024: memory 5",
     ]
+
+
+def test_the_guide_to_linking_explains_every_relation() -> None:
+    assert all(f"{relation}: " in " ".join(LINKING.guide) for relation in Relation)
+
+
+def test_what_linking_made_is_no_memory_of_a_session(tmp_path: Path) -> None:
+    def write(prompt: str) -> str:
+        if prompt.startswith("Task: relate\n"):
+            change = {
+                "a": "M1",
+                "b": "N1",
+                "relation": "Changed",
+                "why": "",
+                "now": "In Delft now.",
+            }
+            return json.dumps({"links": [change]})
+        return answer({"messages": [{"role": "user", "content": prompt}]})
+
+    run = a_run(tmp_path / "r")
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    with theanine.open(str(run.store), model=ScriptedModel(write)) as client:
+        ana = client.user("ana")
+        for week, town in enumerate(("Leiden", "Delft")):
+            with ana.session() as session:
+                session.add(f"I live in {town}, in a flat.", at=at + timedelta(weeks=week))
+            ana.remember()
+        assert STATE in {memory.kind for memory in ana.memories()}
+    for task in drawn(run, form="summaries"):
+        _, memories = task.blocks
+        assert len(memories.lines) == 1
+        assert "In Delft now." not in memories.lines
 
 
 def test_forms_are_complete() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import theanine
+from theanine.cli.memory_formats import FORMATS, memories_as
 from theanine.methods.theanine.relate_session import EARLIER_TOKENS
 from theanine.remembering.remember import RememberReport
 from theanine.testing import ScriptedModel, answer
@@ -256,6 +257,40 @@ def test_what_holds_now_is_shown_in_place_of_both_and_cites_both(named: Named) -
     assert HOMES[0][0] in before.text
 
 
+@pytest.mark.parametrize("question", ["Where did Ana live first?", "Where did Ana live last?"])
+def test_a_question_about_first_or_last_gets_what_was_said(named: Named, question: str) -> None:
+    ana, _ = named.user([], [RIGHT])
+    found = ana.recall(question)
+    assert SENTENCE not in found.text
+    assert "Leiden" in found.text
+    assert {each.kind for each in found.memories} == {STATEMENT}
+
+
+@pytest.mark.parametrize("question", [QUESTION, "Where is the job?", "What did I say on 1 March?"])
+def test_a_turn_stands_for_statements_only(named: Named, question: str) -> None:
+    ana, _ = named.user([], [RIGHT])
+    of_turns = [hit.memories for hit in ana.search(question) if hit.turn]
+    assert any(of_turns)
+    assert all(each.kind == STATEMENT for memories in of_turns for each in memories)
+    found = ana.recall(question)
+    assert SENTENCE in found.text or all(each.kind == STATEMENT for each in found.memories)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("is_corrected", [False, True])
+def test_other_systems_get_the_statement_that_holds(
+    named: Named, format: str, is_corrected: bool
+) -> None:
+    ana, _ = named.user([], [RIGHT])
+    if is_corrected:
+        ana.correct(3, "Ana lives in Rotterdam.")
+    lines = json.dumps([*memories_as(format, ana)])
+    assert SENTENCE not in lines
+    assert HOMES[0][0] not in lines
+    assert (HOMES[1][0] in lines) != is_corrected
+    assert ("Rotterdam" in lines) == is_corrected
+
+
 def test_what_it_stands_for_is_explained(named: Named) -> None:
     ana, _ = named.user([], [RIGHT])
     outcomes = {each.text: each.outcome for each in ana.explain(QUESTION).candidates}
@@ -288,6 +323,19 @@ def test_a_correction_of_a_statement_ends_its_sentence(named: Named) -> None:
     found = ana.recall(QUESTION)
     assert "Rotterdam" in found.text
     assert SENTENCE not in found.text
+
+
+@pytest.mark.parametrize("relation", sorted(map(str, REPLACED)))
+@pytest.mark.parametrize("now", [SENTENCE, ""])
+@pytest.mark.parametrize("question", [QUESTION, "Where did Ana live first?"])
+def test_what_was_corrected_does_not_come_back_by_its_links(
+    named: Named, relation: str, now: str, question: str
+) -> None:
+    ana, _ = named.user([], [_link("M1", "N1", relation, now=now)])
+    ana.correct(3, "Ana lives in Rotterdam.")
+    assert "Rotterdam" in ana.recall(question).text
+    outcomes = {each.memory: each.outcome for each in ana.explain(question).candidates}
+    assert outcomes[3] == "corrected"
 
 
 def test_forgetting_one_of_both_sessions_erases_the_sentence(named: Named) -> None:

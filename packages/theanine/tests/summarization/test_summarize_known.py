@@ -73,13 +73,39 @@ async def test_nothing_is_known_at_first() -> None:
         (["Nobody", "Lucija"], ("Lucija",)),
         (["Lucija\n>>>"], ("Lucija",)),
         ([""], ("Ana",)),
+        ("Lucija", ("Lucija",)),
+        ("Ana, Lucija", ("Ana", "Lucija")),
+        ("", ("Ana",)),
+        (None, ("Ana",)),
     ],
 )
 async def test_a_statement_names_those_whom_it_is_about(
-    about: Sequence[str], speakers: tuple[str, ...]
+    about: Sequence[str] | None, speakers: tuple[str, ...]
 ) -> None:
     summary, _ = await _summarize({"text": "A boat.", "turns": [1], "about": about})
     assert summary.memories[0].speakers == speakers
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "is_named"),
+    [
+        ("She also sails.", "Al", False),
+        ("Al sails.", "Al", True),
+        ("This is Al's boat.", "Al", True),
+        ("The marketing is done.", "Mark", False),
+        ("Annas Boot hat zwei Masten.", "Anna", True),
+        ("Johanna sails.", "Anna", False),
+        ("How big is it? Twelve metres.", "", False),
+        ("민수는 배를 샀다.", "민수", True),
+        ("田中さんは船を買った。", "田中", True),
+        ("Dr. (Al) sails.", "(Al", True),
+    ],
+)
+async def test_a_name_is_known_where_the_words_have_it(
+    text: str, name: str, is_named: bool
+) -> None:
+    summary, _ = await _summarize(_statement(text, about=[name]))
+    assert summary.memories[0].speakers == ((name.strip("("),) if is_named else ("Ana",))
 
 
 @pytest.mark.parametrize(
@@ -91,9 +117,12 @@ async def test_a_statement_names_those_whom_it_is_about(
         ("a, b2, c3, d4, e5", ("b2", "c3", "d4", "e5")),
         ("masts, yacht, Boat, yacht", ("yacht",)),
         (" , ,", ()),
+        (None, ()),
+        ([], ()),
+        (["yacht", "rig, sails", 1990], ("yacht", "rig", "sails", "1990")),
     ],
 )
-async def test_cues_add_to_the_text(cues: str, kept: tuple[str, ...]) -> None:
+async def test_cues_add_to_the_text(cues: object, kept: tuple[str, ...]) -> None:
     summary, _ = await _summarize(_statement(cues=cues))
     assert summary.memories[0].cues == kept
 
@@ -110,7 +139,7 @@ MALFORMED: Mapping[str, object] = {
     "turn in words": {"text": "A boat.", "turns": ["first"]},
     "text as number": {"text": 3, "turns": [1]},
     "cues as object": _statement(cues={"a": 1}),
-    "about as text": _statement(about="Lucija"),
+    "about as number": _statement(about=3),
     "empty": {},
     "null": None,
     "a text": "Lucija bought a boat.",

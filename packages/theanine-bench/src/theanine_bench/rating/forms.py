@@ -105,10 +105,11 @@ LINKING = RatingForm(
     guide=(
         "You see two memories, the older one first, the turns that each comes from, and the "
         "relation that was found between them.",
-        "Changed: the first became the second. Cause: the first caused the second. Reason: the "
-        "first is due to the second. HinderedBy: they hinder each other. React: after the first "
-        "the person feels the second. Want: after the first the person wants the second. "
-        "SameTopic: both are about the same specific topic.",
+        "Changed: the first became the second. Fulfilled: the first was planned, and the second "
+        "tells that it has happened. Corrected: the second tells that the first was never so. "
+        "Cause: the first caused the second. Reason: the first is due to the second. HinderedBy: "
+        "they hinder each other. React: after the first the person feels the second. Want: after "
+        "the first the person wants the second. SameTopic: both are about the same specific topic.",
     ),
     questions=(_agreement("linking", "The relation holds between these two memories."),),
     source="Theanine, appendix E.2: appropriateness of relation-aware linking",

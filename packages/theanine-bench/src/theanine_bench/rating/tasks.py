@@ -15,7 +15,7 @@ from theanine.methods.registry import stored_method
 from theanine.private_files import make_folder
 from theanine.store import Store, open_store
 from theanine.text.words import format_date
-from theanine.types import Memory, Scope
+from theanine.types import STATE, Memory, Scope
 from theanine_bench.files import read_json, write_atomically
 from theanine_bench.judges.judge import Unjudged
 from theanine_bench.judges.rendering import NOTHING, past_lines
@@ -140,7 +140,8 @@ async def _summary_tasks(run: RunFolder) -> AsyncIterator[RatingTask]:
         for scope in await store.scopes():
             memories: dict[int, list[str]] = {}
             for memory in await store.memories(scope, method=method):
-                memories.setdefault(memory.session, []).append(memory.text)
+                if memory.kind != STATE:  # linking made it, of statements that are shown already
+                    memories.setdefault(memory.session, []).append(memory.text)
             for session, texts in memories.items():
                 turns = await store.turns(scope, session=session)
                 said = tuple(f"{turn.speaker}: {turn.full_text}" for turn in turns)

@@ -7,7 +7,7 @@ from typing import Any
 
 from theanine.client import UserMemory
 from theanine.errors import SettingsError
-from theanine.types import REPLACED, Memory
+from theanine.types import REPLACED, STATE, Memory
 
 _ENDED = ("superseded", "withdrawn", "corrected")
 
@@ -22,7 +22,9 @@ def memories_as(format: str, owner: UserMemory) -> Iterator[Mapping[str, Any]]:
         raise SettingsError(f'unknown format "{format}" of an export; known: {known}')
     ended = {mark.memory for mark in owner.marks() if mark.kind in _ENDED}
     ended |= {link.older for link in owner.links() if link.relation in REPLACED}
-    memories = [memory for memory in owner.memories() if memory.id not in ended]
+    memories = [  # what a state tells, its statements tell, each with its own end
+        memory for memory in owner.memories() if memory.id not in ended and memory.kind != STATE
+    ]
     if memories:
         yield from FORMATS[format](owner, memories)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from theanine.methods.base import Context
 from theanine.retrieval.candidates import Candidate
 from theanine.retrieval.trace import CandidateKey, RecordedTrace
-from theanine.types import Memory, Recollection, Turn
+from theanine.types import STATE, Memory, Recollection, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,8 +17,8 @@ class SearchHit:
 
     Attributes:
         turn: the turn that matches; None where a memory does.
-        memories: the memory that matches; of a turn, the memories in effect that it supports, those
-            with the fewest source turns first.
+        memories: the memory that matches; of a turn, the statements in effect that it supports,
+            those with the fewest source turns first.
         text: the passage of the turn, or the text of the memory, that matches best.
         score: higher is better; the scale is that of the method.
         relevance: probability that it is evidence for the question, 0 to 1; None where the method
@@ -83,7 +83,7 @@ async def _of_log(
         own = [
             memories[each]
             for each in supported.get(key[1], ())
-            if each in memories and each not in marked
+            if each in memories and each not in marked and memories[each].kind != STATE
         ]
         own.sort(key=lambda memory: (len(memory.source_turns), memory.id))
         hits.append(_hit(candidate.owner, candidate.text, own, score, relevance))

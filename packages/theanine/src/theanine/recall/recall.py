@@ -74,6 +74,7 @@ async def recall_from_log(
             corrected,
             links=policy.links,
             closed=bool(question.days),
+            of_a_time=question.of_a_time,
         )
         trace.record("states", [found for matter in resolved.matters for found in matter.states])
     matters = resolved.matters
@@ -114,8 +115,7 @@ def _with_states(
     """Return candidates with the sentences of what holds now, where a model wrote any."""
     if not log.has_states:
         return ranked
-    of_a_time = bool(question.days or question.order)
-    ranked = tell_states(ranked, log, corrected, of_a_time=of_a_time)
+    ranked = tell_states(ranked, log, corrected, of_a_time=question.of_a_time)
     trace.record("sentences", ranked)
     return ranked
 

@@ -80,6 +80,7 @@ async def resolve(
     *,
     links: bool = True,
     closed: bool = False,
+    of_a_time: bool = False,
 ) -> Resolved:
     """Return the candidates by matter.
 
@@ -88,6 +89,7 @@ async def resolve(
         corrections: memories that the caller corrected, and what replaces them.
         links: whether other states are looked for besides those that the caller corrected.
         closed: whether only ranked candidates count, as where a question names a time.
+        of_a_time: whether what was said is asked for, not the sentence of what holds now.
     """
     candidates = log.candidates
     notes: dict[int, str] = {}
@@ -97,7 +99,7 @@ async def resolve(
     likely: dict[int, list[RankedCandidate]] = {}
     if links and ranked:
         await _find_claims(ranked[:READ], log, claimed, notes)
-        likely = await _other_states(ranked, query, log, corrections, closed)
+        likely = await _other_states(ranked, query, log, corrections, closed, of_a_time)
     known = {found.position: found for found in ranked}
     taken: set[int] = set()
     matters: list[Matter] = []
@@ -124,10 +126,11 @@ async def _other_states(
     log: LogIndex,
     corrections: Collection[int],
     closed: bool,
+    of_a_time: bool,
 ) -> dict[int, list[RankedCandidate]]:
     """Return what are probably other states of what the best candidates tell, by position."""
     candidates, seeds = log.candidates, ranked[:SEEDS]
-    linked = [await _linked(seed, log, corrections) for seed in seeds]
+    linked = [await _linked(seed, log, corrections, of_a_time) for seed in seeds]
     judged = {found.position: found for found in ranked[:JUDGED]}
     if not closed:
         judged |= {
@@ -226,12 +229,13 @@ def _until(newer: Candidate) -> str:
 
 
 async def _linked(
-    found: RankedCandidate, log: LogIndex, corrections: Collection[int]
+    found: RankedCandidate, log: LogIndex, corrections: Collection[int], of_a_time: bool
 ) -> list[tuple[RankedCandidate, bool]]:
     """Return what a candidate changed from or into by its links, and whether that is certain.
 
     It is where a model judged it, or where a cue of the change governs what the two share. Of a
-    chain of changes, the state at its end is returned as well: it holds.
+    chain of changes, the state at its end is returned as well: it holds. What the caller corrected
+    is not returned, but what it changed into is.
     """
     owners = [found.memory] if found.memory else log.memories_of_turns([found.turn])[found.turn]
     result: list[tuple[RankedCandidate, bool]] = []
@@ -249,11 +253,8 @@ async def _linked(
                 link.made_by != LOCAL_MODEL for link in await log.links([(older, newer)])
             )
             is_end = other == older or not _changes(other, log)
-            told = [
-                sentence
-                for state in current_states(other, log, corrections)
-                for sentence in log.candidates.of_memory(state)
-            ]
+            holding = [] if of_a_time else current_states(other, log, corrections)
+            told = [sentence for state in holding for sentence in log.candidates.of_memory(state)]
             told = told or await log.saying(other)
             states = [state for state in told if state.position != found.position]
             loaded = await log.load([position, *(state.position for state in states)])
@@ -264,7 +265,7 @@ async def _linked(
                 certain = is_certain and (
                     is_judged or governs(one.text, two.text) or governs(two.text, one.text)
                 )
-                if is_first or is_end:
+                if (is_first or is_end) and other not in corrections:
                     result.append((state, certain))
                 if not is_end:
                     waiting.append((other, state.position, certain))

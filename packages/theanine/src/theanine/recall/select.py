@@ -45,7 +45,8 @@ class Line:
         tokens: those of that passage.
         score, relevance: the highest of a passage.
         repetitions: other turns that say the same.
-        memories: the memories that the line stands for.
+        memories: the memories that the line stands for; that of a turn for none that tells what
+            holds now.
         note: what to add to the words: that they were corrected.
         matter: number of the matter of which it tells a state, where another line tells one too.
     """
@@ -156,7 +157,7 @@ async def select_lines(
     supported = {
         choice.owner: [choice.owner[1], *log.told_by(choice.owner[1])]
         if choice.owner[1]
-        else of_turns[choice.owner[0]]
+        else [memory for memory in of_turns[choice.owner[0]] if not log.told_by(memory)]
         for choice in choices
     }
     turns, memories = await log.read(

@@ -82,6 +82,11 @@ class Question:
     spread: bool = False
     small_talk: bool = False
 
+    @property
+    def of_a_time(self) -> bool:
+        """Whether it asks for what was said at a time, first or last, not for what holds now."""
+        return bool(self.days or self.order)
+
 
 def understand(
     dialogue: Sequence[Utterance],

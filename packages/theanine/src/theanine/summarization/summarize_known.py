@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.itemized import ItemizedReply
@@ -35,6 +35,7 @@ from theanine.text.numbering import (
     split_windows,
     turn_numbers,
 )
+from theanine.text.words import is_unspaced
 from theanine.types import Memory, NewMemory, Turn
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ MOST_CUES = 4
 """Most cues of one statement."""
 CUE_LIMIT = 60
 """Most characters of a cue."""
+INFLECTED = 4
+"""Letters from which a name may have an ending."""
+MOST_ENDING = 2
+"""Most letters of such an ending."""
+_HANGUL = re.compile(r"[\uac00-\ud7a3]")
 _COMMA = re.compile(r"\s*[,;，、；\n]\s*")
 _CUE_TOKENS = 40
 """Tokens of the names and cues of a statement, in indented JSON."""
@@ -58,6 +64,22 @@ class CuedStatement(BaseModel):
     turns: list[int] = Field(description="numbers of the turns that support it")
     about: list[str] = []
     cues: str = Field("", description="separated by commas")
+
+    @field_validator("about", mode="before")
+    @classmethod
+    def _as_list(cls, about: object) -> object:
+        """Take one name, or null, for a list: neither is worth the statement."""
+        if isinstance(about, str):
+            return _COMMA.split(about)
+        return [] if about is None else about
+
+    @field_validator("cues", mode="before")
+    @classmethod
+    def _as_text(cls, cues: object) -> object:
+        """Take a list, or null, for cues separated by commas."""
+        if isinstance(cues, list):
+            return ", ".join(map(str, cast("list[object]", cues)))
+        return "" if cues is None else cues
 
 
 class CuedSummary(ItemizedReply):
@@ -222,9 +244,22 @@ def _about(
         name = format_speaker(about)
         if own := spelled.get(name.casefold()):
             names.append(own)
-        elif name.casefold() in told:
+        elif _has_name(told, name.casefold()):
             names.append(name)
     return tuple(dict.fromkeys(names))
+
+
+def _has_name(told: str, name: str) -> bool:
+    """Whether words have a name, not only its letters: "Al" isn't in "also".
+
+    One of four letters or more may have an ending: "Annas Boot".
+    """
+    if name == "?":  # what a blank name is shown as
+        return False
+    if is_unspaced(name) or _HANGUL.search(name):  # particles follow without a space
+        return name in told
+    ending = rf"\w{{0,{MOST_ENDING}}}" if len(name) >= INFLECTED else ""
+    return re.search(rf"(?<!\w){re.escape(name)}{ending}(?!\w)", told) is not None
 
 
 def _cues(statement: CuedStatement) -> list[str]:
