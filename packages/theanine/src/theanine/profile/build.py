@@ -37,7 +37,7 @@ from theanine.retrieval.scoring import matrix_product
 from theanine.retrieval.temporal import find_date_ranges
 from theanine.sentences import sentence_spans
 from theanine.text.attribution import without_attribution
-from theanine.types import LOCAL_MODEL, Memory, Turn
+from theanine.types import LOCAL_MODEL, NO_MODEL_NOTICE, Memory, Turn
 
 NEWEST = 10_000
 """The user's newest turns, of which a profile is made."""
@@ -149,7 +149,9 @@ async def _unsearched_turns(context: RecallContext) -> list[Turn]:
     turns = [
         turn
         for turn in await context.index.all_turns()
-        if turn.role == "user" and turn.id not in context.current
+        if turn.role == "user"
+        and turn.id not in context.current
+        and NO_MODEL_NOTICE not in turn.text
     ]
     return sorted(turns[-NEWEST:], key=_order)
 
@@ -363,25 +365,19 @@ def comparable(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
     """
     by_term: defaultdict[str, list[int]] = defaultdict(list)
     by_single: defaultdict[str, list[int]] = defaultdict(list)
-    for number, statement in enumerate(statements):
-        by_single[statement.single].append(number)
-        if number >= len(statements) - COMPARED:
+    for at, statement in enumerate(statements):
+        by_single[statement.single].append(at)
+        if at >= len(statements) - COMPARED and not statement.single:
             for term in statement.terms:
-                by_term[term].append(number)
+                by_term[term].append(at)
+    telling = {term: places for term, places in by_term.items() if len(places) <= COMMON}
     for older, one in enumerate(statements):
-        newer: set[int] = set()
-        if one.single:
-            same = by_single[one.single]
-            later = (same[at] for at in range(bisect_right(same, older), len(same)))
-            following = (at for at in later if _may_replace(statements[at], one))
-            newer.update(islice(following, 1))
-        elif older >= len(statements) - COMPARED:
-            for term in one.terms:
-                if len(by_term[term]) <= COMMON:
-                    newer.update(by_term[term])
-        for at in sorted(newer):
-            if at > older and _may_replace(statements[at], one):
-                yield older, at
+        newer = by_single[one.single]
+        if not one.single:
+            newer = sorted({at for term in one.terms for at in telling.get(term, ())})
+        later = newer[bisect_right(newer, older) :]
+        found = (at for at in later if _may_replace(statements[at], one))
+        yield from ((older, at) for at in islice(found, 1 if one.single else None))
 
 
 def _may_replace(newer: Statement, older: Statement) -> bool:
