@@ -380,6 +380,5 @@ def test_as_many_statements_are_compared_as_there_are(frame: str) -> None:
         assert len(found) == count
         return len([*comparable(found)])
 
-    assert compared(5) <= 5 * 4 / 2
-    assert compared(400) <= 2 * max(compared(200), 1)
-    assert compared(200) <= 200
+    for count in (100, 200, 400):
+        assert compared(count) <= count

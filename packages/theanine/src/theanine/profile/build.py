@@ -232,7 +232,7 @@ def _correct(
                 sources[turn].append((_told(memories[old]), corrected))
         for state in corrected:
             state.ended = True
-        added = memories[new].source_turns if new in memories else ()
+        added = memories[new].source_turns if new and new in memories else ()
         for turn in (by_id[source] for source in added if source in by_id):
             _replace_by_correction(corrected, turn, found)
     return sources
