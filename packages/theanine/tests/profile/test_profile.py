@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,14 @@ import pytest
 
 import theanine
 from theanine.demo import HARBOUR
+from theanine.embeddings.base import Vectors
+from theanine.embeddings.hashing import HashEmbedder
 from theanine.importers import read_histories
 from theanine.profile import BUDGET, Profile
+from theanine.profile.build import comparable
+from theanine.profile.statements import Statement, read_turn
 from theanine.tokenizer import count_tokens
-from theanine.types import Utterance
+from theanine.types import NO_MODEL_NOTICE, Turn, Utterance
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -227,3 +231,154 @@ def test_the_demo(ana: theanine.UserMemory) -> None:
         "Petra": "friend",
         "Tine": "neighbour",
     }
+
+
+BOTH_HOLD = [
+    ("Always answer in French.", "Please answer in short sentences."),
+    ("Always answer in French.", "Always reply in Markdown."),
+    ("Always answer in French.", "Always answer in Markdown."),
+    ("I work as a nurse.", "I work at the harbour clinic."),
+    ("I work for Siemens.", "I work for two hours every day."),
+    ("I work at the harbour clinic.", "I work at night."),
+    ("I live in Rijeka.", "I live near the river."),
+    ("I live in Rijeka.", "I live on the third floor."),
+    ("I live in Rijeka.", "I live in a small flat."),
+    ("Antworte auf Deutsch.", "Antworte kurz."),
+    ("Ich wohne in Graz.", "Ich wohne im dritten Stock."),
+    ("Responde en español.", "Responde con frases cortas."),
+    ("Vivo en Cuenca.", "Vivo en el tercer piso."),
+    ("Réponds en français.", "Réponds avec des phrases courtes."),
+    ("J'habite à Lyon.", "J'habite au troisième étage."),
+]
+ONE_HOLDS = [
+    ("I live in Rijeka.", "I live in Split."),
+    ("I live in the Netherlands.", "I'm living in Graz."),
+    ("I live in a flat.", "I live in a house."),
+    ("I work as a nurse.", "I work as a teacher."),
+    ("I work for Siemens.", "I work for a bakery."),
+    ("Antworte auf Deutsch.", "Antworte immer auf Englisch."),
+    ("Ich wohne in Graz.", "Ich wohne in einer Wohnung in Wien."),
+    ("Responde en español.", "Responde siempre en inglés."),
+    ("Vivo en Cuenca.", "Vivo en Toledo."),
+    ("Réponds en français.", "Réponds toujours en anglais."),
+    ("J'habite à Lyon.", "J'habite à Nantes."),
+]
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+@pytest.mark.parametrize("both", BOTH_HOLD)
+def test_what_holds_besides_ends_nothing(
+    ana: theanine.UserMemory, both: tuple[str, str], is_turned: bool
+) -> None:
+    add(ana, *(reversed(both) if is_turned else both))
+    profile = ana.profile()
+    assert both[0] in {line.text for line in profile.lines}
+    assert not profile.changes and not any(line.before for line in profile.lines)
+
+
+@pytest.mark.parametrize(("older", "newer"), ONE_HOLDS)
+def test_what_one_has_once_only_is_replaced(
+    ana: theanine.UserMemory, older: str, newer: str
+) -> None:
+    add(ana, older, newer)
+    assert [line.text for line in ana.profile().lines] == [newer]
+
+
+@pytest.mark.parametrize(
+    ("told", "correction", "left"),
+    [
+        ("I have a dog called Bura.", "I don't have any animal.", set[str]()),
+        ("I have a dog called Bura.", "I have a dog called Grom.", {"Grom"}),
+        ("My sister Marta lives in Split.", "I have no sister.", set[str]()),
+        ("My dog Bura ate my shoe.", "I don't have any animal.", set[str]()),
+    ],
+)
+def test_a_corrected_name_is_gone(
+    ana: theanine.UserMemory, told: str, correction: str, left: set[str]
+) -> None:
+    add(ana, told, "I swim every Friday.")
+    [memory] = [each for each in ana.memories() if told in each.text]
+    assert ana.profile().entities
+    ana.correct(memory.id, correction)
+    assert {entity.name for entity in ana.profile().entities} == left
+
+
+class _Hosted:
+    """An embedder of which it isn't known where it runs; it keeps what it is asked."""
+
+    name = "hosted"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked += texts
+        return HashEmbedder().vectors(texts)
+
+
+@pytest.mark.parametrize("method", ["theanine", "utterance"])
+def test_no_hosted_embedder_is_asked(tmp_path: Path, method: str) -> None:
+    embedder = _Hosted()
+    with theanine.open(tmp_path / "m.db", method=method, embedder=embedder) as client:
+        ana = client.user("ana")
+        add(ana, "I live in Rijeka.", "My dog Bura ate.", "I live in Split.", "I'm a teacher.")
+        embedder.asked.clear()
+        profile = ana.profile()
+        assert held(profile, "home") == ["I live in Split."] and profile.entities
+        assert held(ana.profile(as_of=START + timedelta(days=1)), "home") == ["I live in Rijeka."]
+        assert not embedder.asked
+        found = ana.recall("Where do I live?", profile=True)
+        assert found.parts[0].text == profile.text
+
+
+DOUBT = "My new place in Split is nicer than the one in Rijeka."
+NOTICE = f"{NO_MODEL_NOTICE} {DOUBT}"
+
+
+@pytest.mark.parametrize(
+    ("speaker", "text", "days", "is_doubtful"),
+    [
+        ("Ana", DOUBT, 400, True),
+        ("Ana", DOUBT, 1, False),
+        ("Tom", DOUBT, 400, False),
+        ("Ana", NOTICE, 400, False),
+    ],
+    ids=["own", "later", "another's", "notice"],
+)
+def test_only_the_users_words_within_the_bounds_make_doubtful(
+    ana: theanine.UserMemory, speaker: str, text: str, days: int, is_doubtful: bool
+) -> None:
+    said = [("Ana", "I live in Rijeka."), ("Tom", "Hello."), ("Ana", "I have a van.")]
+    chat = [Utterance(text=text, speaker=name, at=START) for name, text in said]
+    later = START + timedelta(days=2)
+    ana.add([*chat, Utterance(text=text, speaker=speaker, at=later)])
+    [home] = ana.profile(as_of=START + timedelta(days=days)).areas["home"]
+    assert home.certainty == ("may be outdated" if is_doubtful else "said")
+
+
+LOVED = (
+    "I love {0} and {1}.",
+    "I live in {0} with {1}.",
+    "I work with {0} and {1}.",
+    "Always use {0} and {1}.",
+    "I have a van from {0} and {1}.",
+)
+
+
+@pytest.mark.parametrize("frame", LOVED)
+def test_as_many_statements_are_compared_as_there_are(frame: str) -> None:
+    def compared(count: int) -> int:
+        found: list[Statement] = []
+        for number in range(count):
+            words = (f"{letter * 3}{number}" for letter in "BK")
+            at = START + timedelta(hours=number)
+            told = frame.format(*words)
+            turn = Turn(id=number, session=1, text=told, speaker="Ana", role="user", at=at)
+            read = read_turn(turn)
+            assert read
+            found += read.statements
+        assert len(found) == count
+        return len([*comparable(found)])
+
+    for count in (100, 200, 400):
+        assert compared(count) <= count

@@ -249,8 +249,7 @@ class Recalling:
         text = found.within(BUDGET if budget is None else min(BUDGET, budget // 2))
         if not text:
             return [], context
-        log = await context.index.log(context.embedder, wait=False)
-        turns = await log.turns(found.shown(text))
+        turns = await context.index.turns(found.shown(text))
         if budget is not None:
             left = max(budget - count_tokens(f"\n{text}"), 0)
             context = replace(context, options=replace(context.options, budget=left))

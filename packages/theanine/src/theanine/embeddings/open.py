@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from theanine.embeddings import encoder
 from theanine.embeddings.base import Embedder, Reranker
 from theanine.embeddings.hashing import HashEmbedder, OverlapReranker
+from theanine.embeddings.on_device import OnDeviceEmbedder
 from theanine.embeddings.static import StaticEmbedder
 from theanine.errors import SettingsError
 from theanine.types import LOCAL_MODEL
@@ -25,6 +26,11 @@ RERANKERS = "cross-encoder:NAME (sentence-transformers) or fastembed:NAME, with 
 def best_local() -> str:
     """Return the name of what ``local`` stands for: ``encoder`` where onnxruntime is installed."""
     return "encoder" if encoder.has_runtime() else "wordllama"
+
+
+def runs_here(embedder: Embedder) -> bool:
+    """Whether an embedder is known to run in this process, so that no host is asked."""
+    return isinstance(embedder, StaticEmbedder | HashEmbedder | OnDeviceEmbedder)
 
 
 def open_stored(stored: str) -> Embedder | None:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, cast
 
 import numpy as np
 from anyio import to_thread
+from anyio.lowlevel import checkpoint
 from numpy.typing import NDArray
 
 from theanine.embeddings.base import Vectors, embed_queries
+from theanine.embeddings.open import runs_here
 from theanine.profile.entities import ReadNames, find_entities, read_names
-from theanine.profile.profile import AREAS, Certainty, Profile, ProfileChange, ProfileLine, Said
+from theanine.profile.profile import (
+    AREAS,
+    Certainty,
+    Entity,
+    Profile,
+    ProfileChange,
+    ProfileLine,
+    Said,
+)
 from theanine.profile.statements import Ending, ReadTurn, Statement, read_turn
 from theanine.recall.claims import replaces
 from theanine.recall.context import RecallContext
@@ -23,8 +35,9 @@ from theanine.retrieval.lexical import tokenize
 from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.scoring import matrix_product
 from theanine.retrieval.temporal import find_date_ranges
+from theanine.sentences import sentence_spans
 from theanine.text.attribution import without_attribution
-from theanine.types import LOCAL_MODEL, Memory, Turn
+from theanine.types import LOCAL_MODEL, NO_MODEL_NOTICE, Memory, Turn
 
 NEWEST = 10_000
 """The user's newest turns, of which a profile is made."""
@@ -54,7 +67,9 @@ _QUESTIONS = {
 }
 """What the statements of each area answer, for whether a later passage tells another state."""
 COMPARED = 60
-"""Newest statements for which later states are looked for."""
+"""Newest statements, of an area or of all, for which later states are looked for."""
+COMMON = 10
+"""Statements beyond which a stem tells nothing of what they are about, such as that of "love"."""
 ALIKE = 59
 """Later passages, those most like a statement, that are looked at."""
 _vectors: dict[str, Vectors] = {}
@@ -85,6 +100,7 @@ class _Found:
     changes: list[tuple[_State, Ending | Statement]] = field(
         default_factory=list["tuple[_State, Ending | Statement]"]
     )
+    entities: tuple[Entity, ...] = ()
 
 
 async def find_profile(context: RecallContext, name: str = "") -> Profile:
@@ -94,30 +110,25 @@ async def find_profile(context: RecallContext, name: str = "") -> Profile:
     ``name`` or as the scope's user count.
     """
     user = context.index.scope.user
-    log = await context.index.log(context.embedder, wait=False)
-    turns = _of_user(await _user_turns(context, log), {user, name})
+    embedder = context.embedder if runs_here(context.embedder) else None
+    log = await context.index.log(embedder, wait=False)
+    own = await (_user_turns(context, log) if embedder else _unsearched_turns(context))
+    turns = _of_user(own, {user, name})
     known = await to_thread.run_sync(_read, turns, log)
-    reads = [read for read, _ in known]
-    if not reads:
+    if not known:
         return Profile(user=user)
-    states: defaultdict[str, list[_State]] = defaultdict(list)
-    for read in reads:
-        for statement in read.statements:
-            states[statement.area].append(_State(statement, [statement]))
-    found = _Found(states)
-    await _correct(found, turns, context, log)
-    endings = [ending for read in reads for ending in read.endings]
-    for area, own in found.states.items():
-        found.states[area] = _join_repetitions(own)
-        _find_endings(area, found, endings, log)
-        _find_successors(area, found, log)
-    await _find_doubts(found, log)
+    corrections = context.index.corrected
+    numbers = {number for pair in corrections.items() for number in pair if number is not None}
+    memories = {memory.id: memory for memory in await log.memories(numbers)}
+    found = await to_thread.run_sync(_find, known, turns, corrections, memories)
+    if embedder:
+        await _find_doubts(found, turns, log)
     newest = turns[-1]
     return Profile(
-        user=reads[-1].turn.speaker or user,
+        user=known[-1][0].turn.speaker or user,
         lines=tuple(_lines(found, newest)),
         changes=tuple(_changes(found, newest)),
-        entities=find_entities([names for _, names in known]),
+        entities=found.entities,
     )
 
 
@@ -130,7 +141,19 @@ async def _user_turns(context: RecallContext, log: LogIndex) -> list[Turn]:
         mask = mask & within
     numbers = np.unique(candidates.turns[mask])[-NEWEST:].tolist()
     turns = await log.turns(number for number in numbers if number not in context.current)
-    return sorted(turns, key=lambda turn: (turn.at, turn.id))
+    return sorted(turns, key=_order)
+
+
+async def _unsearched_turns(context: RecallContext) -> list[Turn]:
+    """Return the same turns from the store: to search the log, its turns would be embedded."""
+    turns = [
+        turn
+        for turn in await context.index.all_turns()
+        if turn.role == "user"
+        and turn.id not in context.current
+        and NO_MODEL_NOTICE not in turn.text
+    ]
+    return sorted(turns[-NEWEST:], key=_order)
 
 
 def _of_user(turns: Sequence[Turn], names: set[str]) -> list[Turn]:
@@ -165,23 +188,73 @@ def _read(turns: Sequence[Turn], log: LogIndex) -> list[tuple[ReadTurn, ReadName
 # What holds
 
 
-async def _correct(
-    found: _Found, turns: Sequence[Turn], context: RecallContext, log: LogIndex
-) -> None:
-    """Put the user's corrections in the place of what they correct."""
-    corrections = context.index.corrected
-    if not corrections:
-        return
-    numbers = {number for pair in corrections.items() for number in pair if number is not None}
-    memories = {memory.id: memory for memory in await log.memories(numbers)}
+def _find(
+    known: Sequence[tuple[ReadTurn, ReadNames]],
+    turns: Sequence[Turn],
+    corrections: Mapping[int, int | None],
+    memories: Mapping[int, Memory],
+) -> _Found:
+    """Find what holds of what turns tell, and who comes up. Takes long for many turns."""
+    states: defaultdict[str, list[_State]] = defaultdict(list)
+    for read, _ in known:
+        for statement in read.statements:
+            states[statement.area].append(_State(statement, [statement]))
+    found = _Found(states)
+    corrected = _correct(found, turns, corrections, memories)
+    endings = [ending for read, _ in known for ending in read.endings]
+    for area, own in found.states.items():
+        found.states[area] = _join_repetitions(own)
+        _find_endings(area, found, endings)
+        _find_successors(area, found)
+    found.entities = find_entities(
+        [_held_names(read, corrected.get(read.turn.id, ()), names) for read, names in known]
+    )
+    return found
+
+
+def _correct(
+    found: _Found,
+    turns: Sequence[Turn],
+    corrections: Mapping[int, int | None],
+    memories: Mapping[int, Memory],
+) -> Mapping[int, Sequence[tuple[str, Sequence[_State]]]]:
+    """Put the user's corrections in the place of what they correct.
+
+    Returns, by source turn, the texts of the corrected memories and the states that they tell.
+    """
+    sources: defaultdict[int, list[tuple[str, Sequence[_State]]]] = defaultdict(list)
     by_id = {turn.id: turn for turn in turns}
     for old, new in sorted(corrections.items()):
-        corrected = _stating(memories[old], found) if old in memories else []
+        corrected: Sequence[_State] = ()
+        if old in memories:
+            corrected = _stating(memories[old], found)
+            for turn in memories[old].source_turns:
+                sources[turn].append((_told(memories[old]), corrected))
         for state in corrected:
             state.ended = True
-        sources = memories[new].source_turns if new in memories else ()
-        for turn in (by_id[source] for source in sources if source in by_id):
+        added = memories[new].source_turns if new and new in memories else ()
+        for turn in (by_id[source] for source in added if source in by_id):
             _replace_by_correction(corrected, turn, found)
+    return sources
+
+
+def _held_names(
+    read: ReadTurn, corrected: Sequence[tuple[str, Sequence[_State]]], names: ReadNames
+) -> ReadNames:
+    """Return the names in a turn without those in sentences that were corrected."""
+    masked = read.masked
+    for start, end in sentence_spans(read.masked) if corrected else ():
+        sentence = " ".join(read.turn.text[start:end].split())
+        if any(
+            sentence in text
+            or any(
+                state.statement.turn.id == read.turn.id and start <= state.statement.start < end
+                for state in states
+            )
+            for text, states in corrected
+        ):  # its last character stays: it ends the sentence
+            masked = masked[:start] + "\x00" * (end - 1 - start) + masked[end - 1 :]
+    return names if masked == read.masked else read_names(replace(read, masked=masked))
 
 
 def _replace_by_correction(corrected: Sequence[_State], turn: Turn, found: _Found) -> None:
@@ -208,7 +281,7 @@ def _replace_by_correction(corrected: Sequence[_State], turn: Turn, found: _Foun
 
 def _stating(memory: Memory, found: _Found) -> list[_State]:
     """Return the states whose words a memory quotes or, if it isn't a quote, tells best."""
-    text = " ".join(without_attribution(memory.text).split())
+    text = _told(memory)
     states = [
         state
         for own in found.states.values()
@@ -222,12 +295,19 @@ def _stating(memory: Memory, found: _Found) -> list[_State]:
     return [max(states, key=lambda state: len(terms & state.statement.terms))]
 
 
+def _told(memory: Memory) -> str:
+    return " ".join(without_attribution(memory.text).split())
+
+
 def _join_repetitions(states: Sequence[_State]) -> list[_State]:
     """Join what is said again in much the same words: the latest words stay, with the first day."""
     kept: list[_State] = []
+    by_term: defaultdict[str, list[int]] = defaultdict(list)
     for state in states:
         own = state.statement.terms
-        for other in reversed(kept):
+        near = {at for term in own for at in by_term[term][-COMPARED:]}
+        for number in sorted(near, reverse=True):
+            other = kept[number]
             terms = other.statement.terms
             shared, least = len(own & terms), min(len(own), len(terms))
             if (
@@ -235,19 +315,22 @@ def _join_repetitions(states: Sequence[_State]) -> list[_State]:
                 and shared >= SAID_AGAIN * least
                 and other.ended == state.ended
                 and other.is_correction == state.is_correction
+                and (own == terms or not (state.statement.single or other.statement.single))
                 and not replaces(state.statement.core, other.statement.core)
-                and (own == terms or not state.statement.single)
             ):
                 other.said.append(state.statement)
                 if len(own) >= len(terms) or state.statement.area == "rules":
                     other.statement = state.statement
                 break
         else:
+            number = len(kept)
             kept.append(state)
+        for term in own:
+            by_term[term].append(number)
     return kept
 
 
-def _find_endings(area: str, found: _Found, endings: Sequence[Ending], log: LogIndex) -> None:
+def _find_endings(area: str, found: _Found, endings: Sequence[Ending]) -> None:
     """Find which states a later sentence says to hold no more."""
     by_term: defaultdict[str, list[Ending]] = defaultdict(list)
     for ending in endings:
@@ -255,45 +338,66 @@ def _find_endings(area: str, found: _Found, endings: Sequence[Ending], log: LogI
             by_term[term].append(ending)
     for state in found.states[area]:
         statement = state.said[-1]
-        near = {id(each): each for term in statement.terms for each in by_term.get(term, ())}
-        for ending in sorted(near.values(), key=lambda each: (each.turn.at, each.turn.id)):
-            if _is_later(ending.turn, statement.turn) and _ends(ending, statement, log):
+        near: dict[int, Ending] = {}
+        for term in statement.terms:
+            same = by_term.get(term, [])
+            first = bisect_right(same, _order(statement.turn), key=lambda each: _order(each.turn))
+            near |= {id(each): each for each in same[first : first + COMMON]}
+        for ending in sorted(near.values(), key=lambda each: _order(each.turn)):
+            if _ends(ending, statement):
                 state.ended = True
                 found.changes.append((state, ending))
                 break
 
 
-def _ends(ending: Ending, statement: Statement, log: LogIndex) -> bool:
-    if _replaces(ending.text, statement.core, log):
-        return True
-    return any(
+def _ends(ending: Ending, statement: Statement) -> bool:
+    return replaces(ending.text, statement.core) or any(
         area == statement.area and not terms.isdisjoint(statement.terms)
         for area, terms in ending.denied
     )
 
 
-def _replaces(newer: str, older: str, log: LogIndex) -> bool:
-    """Whether one text replaces another, judged once for as long as the log's index is held."""
-    known = log.derived.get((newer, older))
-    if known is None:
-        known = log.derived[newer, older] = replaces(newer, older)
-    return bool(known)
+def comparable(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
+    """Yield the positions of an older statement and a newer one that may replace it, in order.
+
+    That is the next one of what a person has once only, and all of the same kind among the newest
+    that share a stem which few of them have: their number grows as that of the statements.
+    """
+    by_term: defaultdict[str, list[int]] = defaultdict(list)
+    by_single: defaultdict[str, list[int]] = defaultdict(list)
+    for at, statement in enumerate(statements):
+        by_single[statement.single].append(at)
+        if at >= len(statements) - COMPARED and not statement.single:
+            for term in statement.terms:
+                by_term[term].append(at)
+    telling = {term: places for term, places in by_term.items() if len(places) <= COMMON}
+    for older, one in enumerate(statements):
+        newer = by_single[one.single]
+        if not one.single:
+            newer = sorted({at for term in one.terms for at in telling.get(term, ())})
+        later = newer[bisect_right(newer, older) :]
+        found = (at for at in later if _may_replace(statements[at], one))
+        yield from ((older, at) for at in islice(found, 1 if one.single else None))
 
 
-def _find_successors(area: str, found: _Found, log: LogIndex) -> None:
+def _may_replace(newer: Statement, older: Statement) -> bool:
+    return (
+        newer.single == older.single
+        and newer.terms != older.terms
+        and _order(newer.turn) > _order(older.turn)
+    )
+
+
+def _find_successors(area: str, found: _Found) -> None:
     """Find which states of an area a later one replaces."""
     states = [state for state in found.states[area] if not state.is_correction]
-    for number, older in enumerate(states):
-        one = older.statement
-        for newer in states[number + 1 :]:
-            other = newer.statement
-            if not _is_later(newer.turn, older.turn) or one.terms == other.terms:
-                continue
-            if (one.single and one.single == other.single) or (
-                not one.terms.isdisjoint(other.terms) and _replaces(other.core, one.core, log)
-            ):
-                _replace(older, newer, found)
-                break
+    replaced: set[int] = set()
+    for at, later in comparable([state.statement for state in states]):
+        older, newer = states[at], states[later]
+        one, other = older.statement, newer.statement
+        if at not in replaced and (one.single or replaces(other.core, one.core)):
+            _replace(older, newer, found)
+            replaced.add(at)
 
 
 def _replace(older: _State, newer: _State, found: _Found) -> None:
@@ -303,8 +407,8 @@ def _replace(older: _State, newer: _State, found: _Found) -> None:
     newer.before += [older, *older.before]
 
 
-async def _find_doubts(found: _Found, log: LogIndex) -> None:
-    """Find which states a later passage of the user's probably replaces, in whatever words."""
+async def _find_doubts(found: _Found, turns: Sequence[Turn], log: LogIndex) -> None:
+    """Find which states a passage of later turns probably replaces, in whatever words."""
     held = [
         state
         for area, own in found.states.items()
@@ -312,17 +416,19 @@ async def _find_doubts(found: _Found, log: LogIndex) -> None:
         if not state.ended and not state.is_correction and area not in ("plans", "rules")
     ]
     held = sorted(held, key=lambda state: _order(state.said[-1].turn))[-COMPARED:]
-    candidates = log.candidates
-    passages = np.flatnonzero(candidates.by_user)
     if not held:
         return
     questions = await _question_vectors(log)
+    candidates = log.candidates
+    numbers = [turn.id for turn in turns]
+    passages = np.flatnonzero(candidates.by_user & np.isin(candidates.turns, numbers))
     positions = [_position(state.said[-1], log) for state in held]
     vectors = candidates.vectors(passages)
     alike = matrix_product(
         candidates.vectors(np.array(positions, np.int64)), np.ascontiguousarray(vectors.T)
     )
     for state, position, row in zip(held, positions, alike, strict=True):
+        await checkpoint()  # not in a thread, where the index might grow meanwhile
         is_later = candidates.times[passages] > candidates.times[position]
         row[~is_later] = -1
         best = np.argsort(-row, kind="stable")[: min(ALIKE, int(is_later.sum()))]
@@ -352,10 +458,6 @@ async def _question_vectors(log: LogIndex) -> Vectors:
         texts = [_QUESTIONS[area] for area in AREAS]
         _vectors[embedder.name] = await embed_queries(embedder, texts)
     return _vectors[embedder.name]
-
-
-def _is_later(newer: Turn, older: Turn) -> bool:
-    return (newer.at, newer.id) > (older.at, older.id)
 
 
 # What is returned

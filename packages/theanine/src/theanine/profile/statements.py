@@ -186,6 +186,7 @@ class Frames:
             "job": "|".join(sorted(_jobs())),
             "illness": "|".join(sorted(_illnesses(section.get("temporary", "")))),
             "thing": "|".join(sorted(_things())),
+            "tongue": "|".join(sorted(_tongues())),
             "weekday": section.get("weekday", ""),
             "order": _alternatives(section["rules"].get("order", "")),
         }
@@ -309,6 +310,19 @@ def _jobs() -> frozenset[str]:
 
 def _illnesses(temporary: str) -> frozenset[str]:
     return things_of("illness", "allergy") - {*temporary.split()} - {"allergic", "intolerant"}
+
+
+def _tongues() -> frozenset[str]:
+    return things_of("language") - {"bilingual"} | {
+        "bosnian",
+        "catalan",
+        "croatian",
+        "czech",
+        "hungarian",
+        "romanian",
+        "serbian",
+        "slovenian",
+    }
 
 
 def _things() -> frozenset[str]:

@@ -158,7 +158,7 @@ class _BoundedIndex(ScopeIndex):
         position = self.position(memory)
         return position < len(self._mask) and bool(self._mask[position])
 
-    async def log(self, embedder: Embedder, *, wait: bool = True) -> LogIndex:
+    async def log(self, embedder: Embedder | None, *, wait: bool = True) -> LogIndex:
         return (await super().log(embedder, wait=wait)).within(self.includes)
 
     @property

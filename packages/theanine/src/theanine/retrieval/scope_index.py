@@ -473,11 +473,14 @@ class ScopeIndex:
         """
         return None
 
-    async def log(self, embedder: Embedder, *, wait: bool = True) -> LogIndex:
+    async def log(self, embedder: Embedder | None, *, wait: bool = True) -> LogIndex:
         """Return the index of the log: all turns so far, and a model's statements.
 
-        Unless ``wait``, see :meth:`LogIndex.searchable`.
+        Unless ``wait``, see :meth:`LogIndex.searchable`. Without an embedder it may lack any of
+        them: only turns and memories by id can be read.
         """
+        if embedder is None:
+            return self._log
         size = self._log.size
         log = self._log
         if wait:
