@@ -12,7 +12,6 @@ Utiyama and Isahara, "A Statistical Model for Domain-Independent Text Segmentati
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 from math import inf, log
@@ -22,7 +21,7 @@ from theanine.text.words import content_words
 USUAL_WORDS = 20
 """Content words of a segment in the dialogues that the weights were fitted on."""
 MOST_JOINED = 150
-"""Most given segments that become one: the bound that keeps the time linear."""
+"""Most given segments that become one: with it, the number of candidates is linear."""
 
 
 def select_starts(
@@ -54,7 +53,7 @@ def select_starts(
     costs = [0.0, *(weight * place - gain for gain in gains)]
     lowest, came_from = [0.0] + [inf] * len(words), [0] * (len(words) + 1)
     for first, cost in enumerate(costs):
-        counts, size, saved = defaultdict[int, int](int), 0, 0.0
+        counts, size, saved = [0] * len(numbers), 0, 0.0
         before = lowest[first] + cost
         for end in range(first, min(first + MOST_JOINED, len(words))):
             for word in words[end]:
