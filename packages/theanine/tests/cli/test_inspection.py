@@ -9,6 +9,7 @@ import pytest
 
 from support.history_samples import line, save
 from support.running import Terminal
+from support.states import fill_with_states
 from theanine.cli.rendering import pluralize
 from theanine.demo import HARBOUR
 from theanine.tokenizer import count_tokens
@@ -62,6 +63,14 @@ def test_timelines_have_titles_dates_and_the_relations_that_are_claimed(ana: Ter
     listed = [memory["id"] for timeline in timelines for memory in timeline["memories"]]
     assert len(listed) == len({*listed})
     assert f"\nIn no timeline: {73 - len(listed)} memories" in shown
+
+
+def test_states_are_not_counted_as_in_no_timeline(run: Terminal) -> None:
+    fill_with_states(str(run.store))
+    assert len(run("memories", "--user", "ana", "--json").json) == 5
+    [timeline] = run("timeline", "--user", "ana", "--json").json
+    assert [memory["id"] for memory in timeline["memories"]] == [1, 2, 4]
+    assert "\nIn no timeline: 0 memories" in run("timeline", "--user", "ana").out
 
 
 def test_the_timeline_of_one_memory_is_the_matter_that_it_is_about(ana: Terminal) -> None:

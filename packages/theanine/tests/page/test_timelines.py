@@ -15,6 +15,7 @@ import theanine
 from page.conftest import DESKTOP, PHONE, OpenPage
 from support.browser import LIMIT, needs_browser
 from support.lives import chatgpt_export, fill_store
+from support.states import MOVES, STATES, fill_with_states
 from theanine.demo import HARBOUR
 from theanine.importers import read_histories
 
@@ -213,6 +214,27 @@ def test_a_date_shows_what_was_known_and_what_changed_since(
     page.get_by_role("button", name="Today").click()
     expect(page.get_by_text("memories held then")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("at=|with="))
+
+
+def test_a_state_counts_for_nothing_and_ends_with_its_statement(
+    serve_page: Serve, tmp_path: Path
+) -> None:
+    location = str(tmp_path / "memory.db")
+    fill_with_states(location)
+    page = serve_page(location)("timelines?as=list&changes=1&at=2026-03-08T09:00:00&user=ana")
+    panel = page.get_by_role("complementary", name="From Mar 8, 2026 to Mar 15, 2026")
+    expect(panel.locator(".change")).to_have_count(1)
+    expect(panel).to_contain_text(MOVES[2])
+    for state in STATES:
+        expect(panel).not_to_contain_text(state)
+    expect(page.get_by_text("3 memories from 3 conversations")).to_be_visible()
+    page.get_by_role("button", name="Filter").click()
+    expect(page.get_by_label("Kind")).to_have_count(0)
+    page.get_by_role("link", name="Timeline", exact=True).click()
+    expect(page.get_by_text("1 memory held then.")).to_be_visible()
+    page = serve_page(location)("timelines?memory=3&user=ana")
+    memory = page.get_by_role("complementary", name="Memory")
+    expect(memory.get_by_text("until Mar 15, 2026, then replaced")).to_be_visible()
 
 
 def test_the_list_has_all_that_the_canvas_has(serve_page: Serve, demo_store: str) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import httpx2
 
 from server.conftest import Service
+from support.states import fill_with_states
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -47,3 +48,26 @@ def test_the_graph_has_every_memory_once_in_a_topic(service: Service) -> None:
         )
         pair = {"older": numbers[-1], "newer": corrected["id"], "relation": "Changed"}
         assert pair in graph["links"]
+
+
+def test_a_state_has_the_topic_and_the_end_of_its_statements(service: Service) -> None:
+    fill_with_states(service.location)
+    with service.client() as http:
+        graph = http.get("/v1/users/ana/graph").json()
+        kinds = {memory["id"]: memory["kind"] for memory in graph["memories"]}
+        assert [id for id, kind in kinds.items() if kind == "state"] == [3, 5]
+        [topic] = graph["topics"]
+        assert (topic["memories"], topic["repeats"]) == ([1, 2, 4], [3, 5])
+        [end] = graph["ends"]
+        assert (end["memory"], end["kind"], end["by"]) == (3, "superseded", 4)
+        assert end["at"] == next(each["at"] for each in graph["memories"] if each["id"] == 4)
+        corrected = http.post(
+            "/v1/users/ana/memories/2/corrections", json={"text": "The keys hang in The Hague."}
+        ).json()["id"]
+        ends = http.get("/v1/users/ana/graph").json()["ends"]
+        assert {(end["memory"], end["kind"], end["by"]) for end in ends} == {
+            (2, "corrected", corrected),
+            (3, "superseded", 4),
+            (5, "superseded", corrected),
+        }
+        assert len(ends) == 3

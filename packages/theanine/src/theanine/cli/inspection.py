@@ -42,7 +42,7 @@ from theanine.errors import NotFound
 from theanine.linking.topics import find_topics
 from theanine.page.graph import build_graph
 from theanine.page.one_file import build_timeline_file
-from theanine.types import Mark, Memory, Session, Usage
+from theanine.types import STATE, Mark, Memory, Session, Usage
 
 
 @expand_options
@@ -222,7 +222,9 @@ def timeline(
         show_timelines(timelines)
         if memory is None:
             shown = sum(len(timeline.memories) for timeline in timelines)
-            others = pluralize(len(memories) - shown, "memories")
+            # A state repeats statements, and is a line of no timeline.
+            told = sum(memory.kind != STATE for memory in memories)
+            others = pluralize(told - shown, "memories")
             print(f"\nIn no timeline: {others}; `theanine memories` lists all")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from theanine.linking.topics import Topic, find_topics
 from theanine.text.attribution import without_attribution
-from theanine.types import Link, Mark, MarkKind, Memory, Relation, Session
+from theanine.types import REPLACED, STATE, Link, Mark, MarkKind, Memory, Relation, Session
 
 _WITHOUT_QUOTES = str.maketrans("", "", "“”")
 
@@ -52,7 +53,8 @@ class MemoryEnd:
         memory: its id.
         kind: see :data:`theanine.types.MarkKind`.
         by: id of the memory that replaced it, or None.
-        at: when the session began whose remembering marked it.
+        at: when the session began whose remembering marked it; of a state, also when what replaced
+            it was said.
     """
 
     memory: int
@@ -68,7 +70,7 @@ class MemoryGraph:
     Attributes:
         memories: in the order of ids.
         links: those between them.
-        ends: those that are no longer in effect.
+        ends: those that are no longer in effect; a state ends with the statements that it is of.
         topics: each memory is in one; the topic with the newest memory first.
         methods: the methods that have remembered something, and how many memories; if known.
     """
@@ -95,7 +97,8 @@ def build_graph(
     Args:
         memories: all that are drawn.
         links: links; those to other memories are left out.
-        marks: the marks of memories that are not in effect; those of others are left out.
+        marks: the marks of memories that are not in effect; those of memories that are not drawn
+            only end states.
         sessions: the sessions of the marks, by id.
         pinned: ids of the memories that are pinned.
         methods: the methods that have remembered something, and how many memories.
@@ -132,10 +135,50 @@ def build_graph(
             )
             for mark in marks
             if mark.memory in ids
-        ),
+        )
+        + tuple(_find_state_ends(memories, links, marks, sessions)),
         topics=tuple(find_topics(memories, links, assistants) if topics is None else topics),
         methods=methods or {},
     )
+
+
+def _find_state_ends(
+    memories: Sequence[Memory],
+    links: Sequence[Link],
+    marks: Sequence[Mark],
+    sessions: Mapping[int, Session],
+) -> Iterator[MemoryEnd]:
+    """Yield when each state ended, by the rule of recall (:mod:`theanine.recall.states`).
+
+    It ends when its newest statement is replaced, or any of its statements is corrected.
+    """
+    by_id = {memory.id: memory for memory in memories}
+    replaced, corrected = defaultdict[int, list[Link]](list), defaultdict[int, list[Mark]](list)
+    for link in links:
+        if link.relation in REPLACED:
+            replaced[link.older].append(link)
+    for mark in marks:
+        if mark.kind == "corrected":
+            corrected[mark.memory].append(mark)
+    for state in memories:
+        if state.kind != STATE:
+            continue
+        ends = [
+            MemoryEnd(memory=state.id, kind="superseded", by=link.newer, at=by_id[link.newer].at)
+            for link in replaced.get(max(state.derived_from, default=0), ())
+        ]
+        ends += [
+            MemoryEnd(
+                memory=state.id,
+                kind="superseded",
+                by=mark.by,
+                at=sessions[mark.session].started_at,
+            )
+            for told in state.derived_from
+            for mark in corrected.get(told, ())
+        ]
+        if ends:
+            yield min(ends, key=lambda end: end.at)
 
 
 def _words(text: str) -> str:

@@ -21,7 +21,7 @@ from theanine.text.words import content_words
 USUAL_WORDS = 20
 """Content words of a segment in the dialogues that the weights were fitted on."""
 MOST_JOINED = 150
-"""Most given segments that become one: the bound that keeps the time linear."""
+"""Most given segments that become one: with it, the number of candidates is linear."""
 
 
 def select_starts(

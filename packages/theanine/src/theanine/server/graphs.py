@@ -14,7 +14,7 @@ from theanine.page.graph import MemoryGraph, build_graph
 from theanine.store.sql.memories import load_memories
 from theanine.store.sql.store import SqlStore
 from theanine.store.values import ScopeVersion
-from theanine.types import LIVE_KINDS, PIN_KINDS, Mark, Scope
+from theanine.types import LIVE_KINDS, PIN_KINDS, STATE, Mark, Scope
 
 MOST_KEPT = 8
 """Graphs that a process caches; a large one takes a second to make."""
@@ -55,6 +55,10 @@ class GraphCache:
             )
             if not hidden.has_memory(memory.id, memory.session)
         ]
+        # A state's topic and end are those of the statements that it is of.
+        if states := [memory.id for memory in memories if memory.kind == STATE]:
+            read = {memory.id: memory for memory in await store.memories(scope, ids=states)}
+            memories = [read.get(memory.id, memory) for memory in memories]
         links = await store.links(scope, method=method)
         marks = await store.marks(scope, method=method)
         assistants = await store.assistants(scope)

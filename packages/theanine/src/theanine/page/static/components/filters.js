@@ -40,7 +40,7 @@ const distinct = (values) => [...new Set(values)].sort();
 /** The filters, each offered only where it can tell memories apart. */
 export function Filters({ graph, params }) {
   const [sinceId, untilId] = [useId(), useId()];
-  const memories = [...graph.memories.values()];
+  const memories = graph.counted;
   const relations = distinct(memories.flatMap((memory) => memory.older.map(({ relation }) => String(relation))));
   const choices = {
     person: distinct(memories.flatMap((memory) => memory.speakers)).map((name) => [name, name]),

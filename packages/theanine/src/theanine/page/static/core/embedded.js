@@ -20,7 +20,7 @@ export function readFile(data) {
     }),
     versions: async (who, id) => {
       const changes = data.links.filter(({ relation }) => REPLACED.has(relation)).map(({ older, newer }) => [older, newer]);
-      const ends = data.graph.ends.filter(({ by }) => by !== null).map(({ memory, by }) => [memory, by]);
+      const ends = data.graph.ends.filter(({ memory, by }) => by !== null && details.get(memory).kind !== "state").map(({ memory, by }) => [memory, by]);
       const versions = new Set([id]);
       for (let size = 0; size !== versions.size; ) {
         size = versions.size;

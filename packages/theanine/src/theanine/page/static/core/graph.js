@@ -10,10 +10,11 @@ const UNDATED_ROOM = 0.2;
 
 /**
  * Return the graph that the service sends as
- * `{ memories, topics, sessions, from, firstDate, to, isDated, mainSpeaker, methods }`:
+ * `{ memories, counted, topics, sessions, from, firstDate, to, isDated, mainSpeaker, methods }`:
  *
  * - `memories`: a Map of ids; each has `time` (wall time in ms), `older` and `newer` (links, as
  *   `{ memory, relation }`), `end` (`{ time, kind, by, isUndated }`, or null while it is in effect) and `topic`
+ * - `counted`: all of them but states, which only repeat what others tell
  * - `topics`: `{ title, memories, from, to, speaker }`, the one with the newest memory first; `speaker`
  *   is whom most of it is about, or null
  * - `from`, `to`: what a time line spans; before `firstDate` is what has no date, in its order
@@ -41,6 +42,7 @@ export function readGraph(raw) {
   });
   return {
     memories,
+    counted: [...memories.values()].filter(({ kind }) => kind !== "state"),
     topics,
     sessions: new Set(raw.memories.map((memory) => memory.session)).size,
     ...times,

@@ -7,15 +7,15 @@ export function stateAt(memory, time) {
 }
 
 /**
- * Return what differs between two times, oldest first: `added` are memories that are known only
- * then and in effect, `changed` are `{ memory, now }` whose newer one replaced them, `gone` are
- * those that ended without one.
+ * Return what differs between two times, states aside, oldest first: `added` are memories that are
+ * known only then and in effect, `changed` are `{ memory, now }` whose newer one replaced them,
+ * `gone` are those that ended without one.
  */
 export function compare(graph, earlier, later) {
   const added = [];
   const changed = [];
   const gone = [];
-  for (const memory of graph.memories.values()) {
+  for (const memory of graph.counted) {
     const [before, after] = [stateAt(memory, earlier), stateAt(memory, later)];
     if (before === "unknown" && after === "current") added.push(memory);
     if (before === "current" && after === "ended") {
@@ -32,11 +32,9 @@ export function compare(graph, earlier, later) {
   };
 }
 
-/** Return how many memories were in effect at a time. */
+/** Return how many memories were in effect at a time, states aside. */
 export function countKnown(graph, time) {
-  let count = 0;
-  for (const memory of graph.memories.values()) count += stateAt(memory, time) === "current";
-  return count;
+  return graph.counted.filter((memory) => stateAt(memory, time) === "current").length;
 }
 
 /** Return the times of sessions with a date, oldest first: where a scrubber may stop. */

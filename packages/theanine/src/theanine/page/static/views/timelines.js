@@ -14,13 +14,13 @@ import { titleOf } from "../timeline/draw.js";
 const FIRST = 60;
 
 function Summary({ graph, topics, isFiltered }) {
-  const n = isFiltered ? topics.reduce((sum, topic) => sum + topic.memories.length, 0) : graph.memories.size;
+  const n = isFiltered ? topics.reduce((sum, topic) => sum + topic.memories.length, 0) : graph.counted.length;
   const values = {
     memories: t("memories", { n }),
     conversations: t("conversations", { n: graph.sessions }),
     span: [...new Set([formatMonth(graph.firstDate), formatMonth(graph.to)])].join(" – "),
   };
-  if (isFiltered) return html`<p class="summary">${t("summary.filtered", { n, all: graph.memories.size })}</p>`;
+  if (isFiltered) return html`<p class="summary">${t("summary.filtered", { n, all: graph.counted.length })}</p>`;
   return html`<p class="summary">${t(graph.isDated ? "summary.span" : "summary.undated", values)}</p>`;
 }
 
