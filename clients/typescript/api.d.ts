@@ -395,7 +395,7 @@ export interface MemoryDetail {
   links: Array<Link>;
 }
 
-/** When and why a memory is no longer in effect. Attributes: memory: its id. kind: see :data:`theanine.types.MarkKind`. by: id of the memory that replaced it, or None. at: when the session began whose remembering marked it. */
+/** When and why a memory is no longer in effect. Attributes: memory: its id. kind: see :data:`theanine.types.MarkKind`. by: id of the memory that replaced it, or None. at: when the session began whose remembering marked it; of a state, also when what replaced it was said. */
 export interface MemoryEnd {
   memory: number;
   kind: "superseded" | "withdrawn" | "corrected" | "pinned" | "unpinned" | "accepted";
@@ -403,7 +403,7 @@ export interface MemoryEnd {
   at: string;
 }
 
-/** All memories of a user, their links, their ends and their topics. Attributes: memories: in the order of ids. links: those between them. ends: those that are no longer in effect. topics: each memory is in one; the topic with the newest memory first. methods: the methods that have remembered something, and how many memories; if known. */
+/** All memories of a user, their links, their ends and their topics. Attributes: memories: in the order of ids. links: those between them. ends: those that are no longer in effect; a state ends with the statements that it is of. topics: each memory is in one; the topic with the newest memory first. methods: the methods that have remembered something, and how many memories; if known. */
 export interface MemoryGraph {
   memories: Array<MemoryNode>;
   links: Array<LinkEdge>;
@@ -783,7 +783,7 @@ export interface Search {
   limit?: number | null;
 }
 
-/** A turn or a memory that matches a search. Attributes: turn: the turn that matches; None where a memory does. memories: the memory that matches; of a turn, the memories in effect that it supports, those with the fewest source turns first. text: the passage of the turn, or the text of the memory, that matches best. score: higher is better; the scale is that of the method. relevance: probability that it is evidence for the question, 0 to 1; None where the method does not estimate it. */
+/** A turn or a memory that matches a search. Attributes: turn: the turn that matches; None where a memory does. memories: the memory that matches; of a turn, the statements in effect that it supports, those with the fewest source turns first. text: the passage of the turn, or the text of the memory, that matches best. score: higher is better; the scale is that of the method. relevance: probability that it is evidence for the question, 0 to 1; None where the method does not estimate it. */
 export interface SearchHit {
   turn: Turn | null;
   memories: Array<Memory>;

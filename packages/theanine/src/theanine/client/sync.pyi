@@ -489,7 +489,7 @@ class UserMemory(_Handle, _Operations):
             options: what may be returned:
 
                 - ``budget``: maximum tokens of the text, counted by the bundled tokenizer;
-                - ``limit``: maximum number of parts, the best ones;
+                - ``limit``: maximum number of parts, the best ones, besides the profile;
                 - ``min_relevance``: least relevance, 0 to 1; the default is the method's;
                 - ``since``, ``until``: only what was said at or after, and at or before; a day,
                   also as ``"2024-05-01"`` or ``"3 weeks ago"``, is read in the user's time zone
