@@ -53,8 +53,8 @@ class MemoryEnd:
         memory: its id.
         kind: see :data:`theanine.types.MarkKind`.
         by: id of the memory that replaced it, or None.
-        at: when the session began whose remembering marked it; of a state, also when what replaced
-            it was said.
+        at: when the session began whose remembering marked it; of a state that a change ended, when
+            what replaced it was said.
     """
 
     memory: int
