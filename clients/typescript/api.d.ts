@@ -395,7 +395,7 @@ export interface MemoryDetail {
   links: Array<Link>;
 }
 
-/** When and why a memory is no longer in effect. Attributes: memory: its id. kind: see :data:`theanine.types.MarkKind`. by: id of the memory that replaced it, or None. at: when the session began whose remembering marked it; of a state, also when what replaced it was said. */
+/** When and why a memory is no longer in effect. Attributes: memory: its id. kind: see :data:`theanine.types.MarkKind`. by: id of the memory that replaced it, or None. at: when the session began whose remembering marked it; of a state that a change ended, when what replaced it was said. */
 export interface MemoryEnd {
   memory: number;
   kind: "superseded" | "withdrawn" | "corrected" | "pinned" | "unpinned" | "accepted";

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import count, permutations, product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import theanine
+<<<<<<< HEAD
 from theanine.cli.memory_formats import FORMATS, memories_as
+=======
+from theanine.linking.topics import find_topics
+>>>>>>> fixa
 from theanine.methods.theanine.relate_session import EARLIER_TOKENS
 from theanine.remembering.remember import RememberReport
 from theanine.testing import ScriptedModel, answer
@@ -325,6 +332,7 @@ def test_a_correction_of_a_statement_ends_its_sentence(named: Named) -> None:
     assert SENTENCE not in found.text
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize("relation", sorted(map(str, REPLACED)))
 @pytest.mark.parametrize("now", [SENTENCE, ""])
 @pytest.mark.parametrize("question", [QUESTION, "Where did Ana live first?"])
@@ -342,9 +350,62 @@ def test_forgetting_one_of_both_sessions_erases_the_sentence(named: Named) -> No
     ana, _ = named.user([], [RIGHT])
     ana.forget(session=1)
     assert not ana.memories()  # session 2 lost one of its memories, and is remembered again
+=======
+FORGETTING: Mapping[str, Mapping[str, Any]] = {
+    "memory": {"memory": 1},
+    "memory alone": {"memory": 1, "keep_turns": True},
+    "turn": {"turn": 1},
+    "session": {"session": 1},
+    "expired": {},
+}
+
+
+@pytest.mark.parametrize("name", FORGETTING)
+def test_forgetting_the_former_erases_the_sentence_alone(named: Named, name: str) -> None:
+    ana, _ = named.user([], [RIGHT, _link("N1", "N2")])
+    ana.correct(4, "My job is in Delft.")
+    ana.pin(3)
+    if FORGETTING[name]:
+        report = ana.forget(**FORGETTING[name])
+    else:
+        ana.set_retention(datetime.now(UTC) - START - timedelta(days=3))
+        (report,) = named.client.expire()
+>>>>>>> fixa
     ana.remember()
-    assert [each.kind for each in ana.memories()] == [STATEMENT] * 2
+    assert report.memories >= 2
+    assert [(mark.kind, mark.memory) for mark in ana.marks()] == [("corrected", 4)]
+    assert [each.id for each in ana.memories(pinned=True)] == [3]
+    assert (3, 4) in [(link.older, link.newer) for link in ana.links()]
+    texts = {each.id: each.text for each in ana.memories()}
+    assert {3, 4}.issubset(texts)
+    assert SENTENCE not in texts.values()
     assert SENTENCE not in ana.recall(QUESTION).text
+
+
+def test_forgetting_the_later_session_erases_the_sentence(named: Named) -> None:
+    ana, _ = named.user([], [RIGHT])
+    report = ana.forget(session=2)
+    assert report.pending_again == 0
+    assert [each.id for each in ana.memories()] == [1, 2]
+
+
+@pytest.mark.parametrize("is_former", [False, True])
+def test_a_corrected_sentence_is_a_statement_of_its_own(tmp_path: Path, is_former: bool) -> None:
+    """Formerly it was a state that was made from no other memory."""
+    store = Named(tmp_path)
+    with store.client:
+        ana, _ = store.user([], [RIGHT])
+        new = ana.correct(5, "Ana lives in Delft since 7 March 2026.")
+        assert (new.kind, new.derived_from) == (STATEMENT, ())
+    if is_former:
+        with closing(sqlite3.connect(tmp_path / "memory.db")) as db, db:
+            db.execute("UPDATE memory SET kind = 'state' WHERE id = ?", [new.id])
+    with theanine.open(str(tmp_path / "memory.db"), model=store.model) as client:
+        ana = client.user(ana.scope.user)
+        topics = find_topics(ana.memories(), ana.links())
+        assert new.id in [each for topic in topics for each in topic.memories]
+        ana.forget(turn=new.source_turns[0])
+        assert new.id not in [each.id for each in ana.memories()]
 
 
 def test_timelines_and_the_method_as_published_leave_the_sentence_out(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,9 @@ from theanine import TheaninePaperConfig
 from theanine.demo import HARBOUR
 from theanine.errors import UnusableReply
 from theanine.importers import read_histories
+from theanine.methods.theanine.config import TheanineConfig
+from theanine.methods.theanine.method import Theanine
+from theanine.methods.theanine.relate_session import EARLIER_TOKENS
 from theanine.summarization import Known, Summarized, summarize_known
 from theanine.testing import ScriptedModel, answer
 from theanine.testing.answers import blocks_of
@@ -274,6 +278,119 @@ def test_a_journal_of_the_former_prompts_is_replayed_unchanged(tmp_path: Path) -
         assert after == before
         assert _positions(client) == links
     assert len(model.prompts) == asked
+
+
+def test_what_another_method_asked_is_not_taken_for_the_former_prompts(tmp_path: Path) -> None:
+    path, model = str(tmp_path / "memory.db"), _scripted()
+    with theanine.open(path, method="memory-update", model=model) as client:
+        client.user("ana").log(read_histories(HARBOUR).histories[0])
+        client.user("ana").remember()
+    with theanine.open(path, method="theanine", model=model) as client:
+        client.user("ana").remember()
+        memories, links = client.user("ana").memories(), client.user("ana").links()
+    first = min(memory.session for memory in memories)
+    later = {memory.prompt for memory in memories if memory.session != first}
+    assert later <= {"summarize@2", "relate@3"}
+    assert {link.prompt for link in links} == {"relate@3"}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_session_without_memories_keeps_its_notes(tmp_path: Path, name: str) -> None:
+    """All that is left only repeats what the assistant had recalled."""
+    told = "Ana has a flat in Leiden."
+
+    def write(prompt: str) -> str:
+        if not prompt.startswith("Task: summarize\n"):
+            return '{"links": []}' if prompt.startswith("Task: relate") else told
+        if "Where is my flat" not in prompt:
+            return json.dumps({"statements": [{"text": told, "turns": [1]}]})
+        repeated = {"text": told, "turns": [2]}
+        return json.dumps({"statements": [MALFORMED[name], repeated]})
+
+    with theanine.open(str(tmp_path / "memory.db"), model=ScriptedModel(write)) as client:
+        ana = client.user("ana")
+        with ana.session() as session:
+            session.add(SAID[0])
+        ana.remember()
+        with ana.session() as session:
+            session.hear("Where is my flat?")
+            session.reply()
+        report = ana.rebuild(again=True).reports[-1]
+        assert len(ana.memories()) == 1
+    (note,) = report.notes
+    assert note.startswith("summarize@2: 1 of 2 statements could not be used: ")
+
+
+TAKEN = ("Ana has a flat in Leiden.", "Ana's abode is in Leiden.")
+
+
+@pytest.mark.parametrize(
+    "what", [{"memory": 1}, {"memory": 1, "keep_turns": True}, {"turn": 1}, {"session": 1}]
+)
+def test_forgetting_names_later_sessions_that_were_written_with_it_in_view(
+    tmp_path: Path, what: Mapping[str, Any]
+) -> None:
+    def write(prompt: str) -> str:
+        if not prompt.startswith("Task: summarize\n"):
+            return '{"links": []}'
+        if "nothing to say" in blocks_of(prompt)["turns"]:
+            return '{"statements": []}'
+        text = TAKEN[TAKEN[0] in blocks_of(prompt)["known"]]
+        return json.dumps({"statements": [{"text": text, "turns": [1]}]})
+
+    with theanine.open(str(tmp_path / "memory.db"), model=ScriptedModel(write)) as client:
+        ana, other = client.user("ana"), client.user("ben")
+        for said in (SAID[0], "My flat is warm.", "I have nothing to say of my flat."):
+            for user in (ana, other):
+                with user.session() as session:
+                    session.add(said)
+                user.remember()
+        assert [each.text for each in ana.memories()] == [*TAKEN]
+        report = ana.forget(**what)
+        named = [each for each in report.kept if "in view" in each]
+        assert named == [
+            "memories of session 2, which a model wrote with this in view: forget that session too "
+            "if they repeat it"
+        ]
+        assert [each.text for each in ana.memories() if each.session == 2] == [TAKEN[1]]
+        assert not ana.forget(session=2).kept
+        assert not other.forget(session=3).kept
+
+
+@pytest.mark.parametrize("sessions", [1, 2, 10, 40, 400])
+def test_an_estimate_counts_the_earlier_statements_that_are_shown(sessions: int) -> None:
+    method = Theanine(TheanineConfig())
+    shown = [method.estimate_earlier(20 * earlier).input_tokens for earlier in range(sessions)]
+    assert shown[0] == 0
+    assert shown == sorted(shown)
+    assert max(shown) <= EARLIER_TOKENS
+    assert sessions < 400 or max(shown) == EARLIER_TOKENS
+
+
+def test_an_estimate_of_many_sessions_is_close(tmp_path: Path) -> None:
+    transcripts = [
+        Transcript(
+            key=str(week),
+            at=START + timedelta(weeks=week),
+            turns=[
+                Utterance(
+                    text=f"My boat number {20 * week + n} has a blue mast and a new sail in Faro.",
+                    speaker="Ana",
+                    at=START + timedelta(weeks=week, minutes=n),
+                )
+                for n in range(20)
+            ],
+        )
+        for week in range(15)
+    ]
+    with theanine.open(str(tmp_path / "memory.db"), model=_scripted()) as client:
+        ana = client.user("ana")
+        ana.log(History(name="ana", transcripts=transcripts))
+        estimate = ana.estimate()
+        reports = ana.remember()
+    tokens = sum(report.usage.input_tokens for report in reports)
+    print(f"estimated {estimate.input_tokens} of {tokens} prompt tokens")
+    assert tokens / 2 <= estimate.input_tokens <= 2 * tokens
 
 
 FORMER_REPLY_TOKENS = 13_746

@@ -158,8 +158,10 @@ def find_topics(
     and echoes is not told of a matter. A relation can still join them to one. A state only repeats
     what the memories say of which it was made.
     """
-    states = [memory for memory in memories if memory.kind == STATE]
-    memories = [memory for memory in memories if memory.kind != STATE]
+    # Formerly, the correction of a state was one, too, although it rests on nothing else.
+    states = [memory for memory in memories if memory.kind == STATE and memory.derived_from]
+    made = {state.id for state in states}
+    memories = [memory for memory in memories if memory.id not in made]
     by_id = {memory.id: memory for memory in memories}
     told = {
         id: each

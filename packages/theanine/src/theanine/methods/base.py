@@ -148,6 +148,9 @@ class Method(Protocol):
     attribute ``estimates_relevance`` that is true; ``min_relevance`` is refused for all others. The
     client applies the bounds of time and metadata, through ``context.index``, and ``limit``.
 
+    One whose cost grows with what is remembered has a method ``estimate_earlier(turns)``: what a
+    number of earlier turns adds to the estimate of a session.
+
     One that works on the memories of another method has an attribute ``memories_of``, that method's
     id; see :func:`stored_id`.
     """

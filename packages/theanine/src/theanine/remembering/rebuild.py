@@ -9,6 +9,7 @@ until then, and an interrupted rebuild continues where it stopped.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -115,9 +116,14 @@ class Rebuilder:
             self._worker = worker.with_method(self._method, stage_indexes, self._chat)
 
     async def estimate(self, scope: Scope | None, *, instead: bool) -> RebuildEstimate:
-        """Estimate the cost of :meth:`rebuild`."""
+        """Estimate the cost of :meth:`rebuild`.
+
+        Of the earlier turns that a method shows again, those of pending sessions are counted.
+        """
         pending = await self._store.pending(stored_id(self._method), scope)
         total, turn_count = Estimate(), 0
+        estimate_earlier = getattr(self._method, "estimate_earlier", None)
+        earlier = Counter[Scope]()
         left_out: dict[Scope, LeftOut] = {}
         for session in pending:
             try:
@@ -129,7 +135,11 @@ class Rebuilder:
                 continue
             turn_count += len(turns)
             if self._chat:
-                total += self._method.estimate(remembered_turns(self._method, turns))
+                remembered = remembered_turns(self._method, turns)
+                total += self._method.estimate(remembered)
+                if estimate_earlier is not None:
+                    total += estimate_earlier(earlier[session.scope])
+                earlier[session.scope] += len(remembered)
         return RebuildEstimate(
             method=self._id,
             model=self._chat.model.name if self._chat else LOCAL_MODEL,

@@ -9,7 +9,12 @@ from theanine.summarization.running_summary import (
     local_update_summary,
     update_summary,
 )
-from theanine.summarization.summarize import SUMMARIZE, drop_recalled, summarize
+from theanine.summarization.summarize import (
+    SUMMARIZE,
+    drop_recalled,
+    is_summarized,
+    summarize,
+)
 from theanine.summarization.summarize_known import (
     SUMMARIZE_KNOWN,
     Known,
@@ -27,6 +32,7 @@ __all__ = [
     "SummarySentence",
     "WholeSummary",
     "drop_recalled",
+    "is_summarized",
     "local_summarize",
     "local_update_summary",
     "repeats_memories",

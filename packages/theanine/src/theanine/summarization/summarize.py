@@ -14,9 +14,11 @@ from theanine.text.formatting import format_speaker
 from theanine.text.numbering import (
     Line,
     ask_windows,
+    format_numbered,
     merge_repeated,
     most_notes,
     note_fault,
+    split_windows,
     turn_numbers,
 )
 from theanine.text.words import containment, content_words
@@ -75,6 +77,14 @@ async def summarize(
             for statement in merge_repeated(summary.statements, lambda written: written.text)
         ]
     return drop_recalled(memories, turns, recalled or {})
+
+
+async def is_summarized(turns: Sequence[Turn], chat: ScopedChat) -> bool:
+    """Whether the journal has the replies that :func:`summarize` would ask for."""
+    for window in split_windows(turns):
+        if not await chat.is_journalled(SUMMARIZE, turns=format_numbered(window)):
+            return False
+    return True
 
 
 def drop_recalled(

@@ -18,17 +18,14 @@ from theanine.llm.itemized import ItemizedReply
 from theanine.llm.prompt import load_prompt
 from theanine.summarization.summarize import (
     STATEMENT_LIMIT,
-    SUMMARIZE,
     WRITTEN_LIMIT,
     WRITTEN_TOKENS,
     drop_recalled,
-    summarize,
 )
 from theanine.text.formatting import day_label, format_speaker, group_by_day, one_line
 from theanine.text.numbering import (
     Line,
     ask_windows,
-    format_numbered,
     merge_repeated,
     most_notes,
     note_fault,
@@ -138,14 +135,11 @@ async def summarize_known(
     *,
     recalled: Mapping[int, str] | None = None,
 ) -> Summarized:
-    """Return the statements of one session; ``recalled`` is as in :func:`summarize`.
+    """Return the statements of one session; ``recalled`` is as in :func:`.summarize`.
 
-    A statement without text or turns of the session is left out. A session of which the journal has
-    a reply to the former prompt is summarized by that one. Raises ModelError when the model fails.
+    A statement without text or turns of the session is left out. Raises ModelError when the model
+    fails.
     """
-    for window in split_windows(turns):
-        if await chat.is_journalled(SUMMARIZE, turns=format_numbered(window)):
-            return Summarized(memories=await summarize(turns, chat, recalled=recalled))
     windows = split_windows(turns)
     replies = await ask_windows(
         SUMMARIZE_KNOWN,

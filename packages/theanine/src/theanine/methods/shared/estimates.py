@@ -11,7 +11,7 @@ from theanine.types import Turn
 
 _LINE_TOKENS = 12
 """Tokens of a turn's number, speaker and role in a prompt."""
-_STATEMENTS_PER_TURN = 0.4
+STATEMENTS_PER_TURN = 0.4
 STATEMENT_TOKENS = 45
 """Tokens of one statement in a reply, with its speakers and turns."""
 
@@ -28,4 +28,4 @@ def count_prompt_tokens(prompt: PromptTemplate[Any]) -> int:
 
 def estimate_statements(turns: Sequence[Turn]) -> int:
     """Return how many statements a model is likely to make of the turns."""
-    return round(_STATEMENTS_PER_TURN * len(turns))
+    return round(STATEMENTS_PER_TURN * len(turns))

@@ -20,13 +20,13 @@ from theanine.methods.shared.respond import MethodBase
 from theanine.methods.shared.statements import summarize_session
 from theanine.methods.theanine.associates import CANDIDATES, find_associates
 from theanine.methods.theanine.config import Linking
-from theanine.methods.theanine.estimate import estimate
+from theanine.methods.theanine.estimate import estimate, estimate_earlier
 from theanine.methods.theanine.judgement import Judgement
 from theanine.methods.theanine.known import find_known
 from theanine.methods.theanine.link import choose_links
 from theanine.methods.theanine.relate import Scene, is_journalled, relate
 from theanine.methods.theanine.relate_session import relate_session
-from theanine.summarization import SUMMARIZE, summarize_known
+from theanine.summarization import is_summarized, summarize_known
 from theanine.types import ImportedMemory, MemoryBatch, NewMemory, Session, Turn
 
 if TYPE_CHECKING:
@@ -57,23 +57,19 @@ class RemembersTimelines(MethodBase[C]):
     ) -> MemoryBatch:
         """Summarize, find associates, relate, link."""
         linking, chat = self.config.linking, context.chat
-        notes: Sequence[str] = ()
-        if linking.relating is None and chat and not imported:
-            known = await find_known(session, turns, context)
-            recalled = await context.index.recalled_texts(turns)
-            summary = await summarize_known(turns, chat, known, recalled=recalled)
-            memories, notes = summary.memories, summary.notes
-        else:
-            memories = await summarize_session(session, turns, imported, context)
+        asked = chat if linking.relating is None else None  # one question a session
+        if asked and not imported and not await is_summarized(turns, asked):
+            return await _remember_once(session, turns, context, asked)
+        memories = await summarize_session(session, turns, imported, context)
         vectors = await embed_memories(memories, context)
         pairs = _find_pairs(memories, vectors, session, context, linking)
         if chat is None and linking.relation_aware and not imported:
             pairs = _told_by_people(pairs, turns)
         scene = _scene(session, turns, context)
-        is_old = await _is_from_before(memories, pairs, scene, context)
-        if linking.relating is None and chat and not is_old:
-            batch = await _relate_once(memories, vectors, session, turns, context, chat)
-            return replace(batch, notes=[*notes, *batch.notes])
+        if asked and pairs and not await is_journalled(pairs, scene, asked):
+            if imported:
+                return await _relate_once(memories, vectors, session, turns, context, asked)
+            return await _remember_once(session, turns, context, asked)
         judgements = await _judge(pairs, scene, context, linking)
         links = choose_links(pairs, judgements, context.index, linking)
         return MemoryBatch(memories=memories, vectors=vectors, links=links, pairs=len(pairs))
@@ -81,6 +77,10 @@ class RemembersTimelines(MethodBase[C]):
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Return the cost of the summary and of the relations."""
         return estimate(turns, self.config.linking)
+
+    def estimate_earlier(self, turns: int) -> Estimate:
+        """Return the cost of showing the statements of so many earlier turns."""
+        return estimate_earlier(turns, self.config.linking)
 
 
 def _find_pairs(
@@ -110,18 +110,16 @@ def _told_by_people(pairs: Sequence[Pair], turns: Sequence[Turn]) -> list[Pair]:
     ]
 
 
-async def _is_from_before(
-    memories: Sequence[NewMemory], pairs: Sequence[Pair], scene: Scene, context: Context
-) -> bool:
-    """Whether the journal has a session from before the default method asked as it does now.
-
-    Of imported memories without earlier ones it has nothing either way: nothing is asked then.
-    """
-    if any(memory.prompt for memory in memories):
-        return any(memory.prompt == SUMMARIZE.label for memory in memories)
-    return not pairs or (
-        context.chat is not None and await is_journalled(pairs, scene, context.chat)
-    )
+async def _remember_once(
+    session: Session, turns: Sequence[Turn], context: Context, chat: ScopedChat
+) -> MemoryBatch:
+    """Summarize with what is known from before, and ask what belongs together."""
+    known = await find_known(session, turns, context)
+    recalled = await context.index.recalled_texts(turns)
+    summary = await summarize_known(turns, chat, known, recalled=recalled)
+    vectors = await embed_memories(summary.memories, context)
+    batch = await _relate_once(summary.memories, vectors, session, turns, context, chat)
+    return replace(batch, notes=[*summary.notes, *batch.notes])
 
 
 async def _relate_once(

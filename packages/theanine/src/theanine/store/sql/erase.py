@@ -26,7 +26,7 @@ from theanine.store.sql.tombstones import (
 )
 from theanine.store.sql.versions import add_scope_tombstone
 from theanine.store.values import ForgetReport
-from theanine.types import CALLER, LOCAL_MODEL, Scope
+from theanine.types import CALLER, LOCAL_MODEL, STATE, Scope
 
 Erased = tuple[ForgetReport, Probes]
 """The report, not verified yet, and parts of the erased texts to search the files for."""
@@ -343,8 +343,14 @@ def _find_using_memories(
 
 
 def _find_makers(db: sa.Connection, scope_id: int, turns: Sequence[int]) -> set[tuple[int, str]]:
-    """Return (session, method) of the memories that have one of the turns as a source."""
-    query = sa.select(t.memory.c.session, t.memory.c.method).select_from(_SOURCES)
+    """Return (session, method) of the memories that have one of the turns as a source.
+
+    A state that a model made goes with the statements it was made from. Formerly, the correction of
+    a state was a state that was made from none.
+    """
+    m = t.memory.c
+    own = sa.or_(m.kind != STATE, m.made_by == CALLER)
+    query = sa.select(m.session, m.method).select_from(_SOURCES).where(own)
     return {
         (session, method)
         for some in chunks(turns)

@@ -17,7 +17,7 @@ from theanine.store.sql.repetition import ErasedWords
 from theanine.store.sql.rows import chunks, local_time
 from theanine.store.sql.scopes import invalidate_scope
 from theanine.store.values import ForgetReport
-from theanine.types import Scope
+from theanine.types import STATE, Scope
 
 TEXT_COLUMNS: tuple[sa.Column[Any], ...] = (
     t.scope.c.user,
@@ -59,6 +59,8 @@ NAME_COLUMNS: tuple[sa.Column[Any], ...] = (
 """Columns with other names, which may happen to equal an erased text."""
 
 
+_SHOWS_EARLIER = "summarize"
+"""The step whose prompts may list statements of earlier sessions, each in a line of its own."""
 _READ_ROWS = 500
 _SAID = (t.turn.c.text, t.turn.c.shared, t.memory.c.text, t.given.c.text)
 
@@ -116,8 +118,9 @@ class Erasure:
 
         Any other session that so loses a memory of some method is remembered again by that method:
         all its memories by that method are deleted, with what was derived from them. The same
-        happens to the (session, method) pairs in ``again``. ``method`` is the one that made
-        ``memories``; None if several did.
+        happens to the (session, method) pairs in ``again``. What is only a state is deleted alone:
+        its session loses nothing that was said, and keeps the marks and links of its statements.
+        ``method`` is the one that made ``memories``; None if several did.
         """
         again = set(again)
         deleted = {*memories, *(number for pair in again for number in self._memories_of(*pair))}
@@ -126,7 +129,8 @@ class Erasure:
             lost = {
                 (row.session, row.method)
                 for row in derived
-                if row.session != session or method not in (None, row.method)
+                if row.kind != STATE
+                and (row.session != session or method not in (None, row.method))
             } - again
             again |= lost
             deleted |= new | {number for pair in lost for number in self._memories_of(*pair)}
@@ -154,11 +158,11 @@ class Erasure:
         match = (m.scope == self.scope_id, m.session == session, m.method == method)
         return list(self.db.execute(sa.select(m.id).where(*match)).scalars())
 
-    def _load_derived(self, memories: set[int]) -> list[sa.Row[Any, Any, Any]]:
-        """Return id, session and method of memories that were derived from any of these."""
+    def _load_derived(self, memories: set[int]) -> list[sa.Row[Any, Any, Any, Any]]:
+        """Return id, session, method and kind of what was derived from any of the memories."""
         m, o = t.memory.c, t.origin.c
         same = sa.and_(o.scope == m.scope, o.memory == m.id)
-        query = sa.select(m.id, m.session, m.method).join(t.origin, same)
+        query = sa.select(m.id, m.session, m.method, m.kind).join(t.origin, same)
         query = query.where(m.scope == self.scope_id)
         return [
             row
@@ -198,11 +202,19 @@ class Erasure:
         """Erase the text of journal entries that quote any of the sessions."""
         j = t.journal.c
         current = (j.scope == self.scope_id, ~j.key.startswith("erased~", autoescape=True))
-        keys = [
-            row.key
-            for row in self.db.execute(sa.select(j.key, j.session, j.touches).where(*current))
+        quoting = [
+            row
+            for row in self.db.execute(
+                sa.select(j.key, j.step, j.session, j.touches).where(*current)
+            )
             if row.session in sessions or not sessions.isdisjoint(json.loads(row.touches))
         ]
+        keys = [row.key for row in quoting]
+        self._note_shown(
+            (row.session, row.key)
+            for row in quoting
+            if row.step == _SHOWS_EARLIER and row.session not in sessions
+        )
         for some in chunks(keys):
             match = (j.scope == self.scope_id, j.key.in_(some))
             self._collect_texts(match, [j.prompt, j.reply, j.error])
@@ -210,6 +222,31 @@ class Erasure:
             match = (j.scope == self.scope_id, j.key == key)
             self.db.execute(t.journal.update().where(*match).values(erased_columns()))
         self.counts["journal"] += len(keys)
+
+    def _note_shown(self, entries: Iterable[tuple[int, str]]) -> None:
+        """Report sessions whose model was shown what was erased, as a statement from before.
+
+        Their memories may repeat it, but stay: they were made of what was said in that session.
+        """
+        j, m = t.journal.c, t.memory.c
+        shown = set[int]()
+        for session, key in entries:
+            if session in shown:
+                continue
+            prompt = sa.select(j.prompt).where(j.scope == self.scope_id, j.key == key)
+            lines = self.db.execute(prompt).scalar_one().split(r"\n")  # it is JSON
+            known = (line[2:] for line in lines if line.startswith("- "))
+            if any(map(self.said.are_repeated_by, known)):
+                shown.add(session)
+        written = m.prompt.startswith(f"{_SHOWS_EARLIER}@", autoescape=True)
+        query = sa.select(m.session).distinct().where(m.scope == self.scope_id, written)
+        for some in chunks(sorted(shown)):
+            having = query.where(m.session.in_(some)).order_by(m.session)
+            self.kept += [
+                f"memories of session {session}, which a model wrote with this in view: forget "
+                "that session too if they repeat it"
+                for session in self.db.execute(having).scalars()
+            ]
 
     def finish(self) -> None:
         """Invalidate caches and the lease, and erase the reasons of failures."""
