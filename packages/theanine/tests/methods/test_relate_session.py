@@ -14,11 +14,8 @@ from typing import Any
 import pytest
 
 import theanine
-<<<<<<< HEAD
 from theanine.cli.memory_formats import FORMATS, memories_as
-=======
 from theanine.linking.topics import find_topics
->>>>>>> fixa
 from theanine.methods.theanine.relate_session import EARLIER_TOKENS
 from theanine.remembering.remember import RememberReport
 from theanine.testing import ScriptedModel, answer
@@ -332,7 +329,6 @@ def test_a_correction_of_a_statement_ends_its_sentence(named: Named) -> None:
     assert SENTENCE not in found.text
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("relation", sorted(map(str, REPLACED)))
 @pytest.mark.parametrize("now", [SENTENCE, ""])
 @pytest.mark.parametrize("question", [QUESTION, "Where did Ana live first?"])
@@ -346,11 +342,6 @@ def test_what_was_corrected_does_not_come_back_by_its_links(
     assert outcomes[3] == "corrected"
 
 
-def test_forgetting_one_of_both_sessions_erases_the_sentence(named: Named) -> None:
-    ana, _ = named.user([], [RIGHT])
-    ana.forget(session=1)
-    assert not ana.memories()  # session 2 lost one of its memories, and is remembered again
-=======
 FORGETTING: Mapping[str, Mapping[str, Any]] = {
     "memory": {"memory": 1},
     "memory alone": {"memory": 1, "keep_turns": True},
@@ -370,7 +361,6 @@ def test_forgetting_the_former_erases_the_sentence_alone(named: Named, name: str
     else:
         ana.set_retention(datetime.now(UTC) - START - timedelta(days=3))
         (report,) = named.client.expire()
->>>>>>> fixa
     ana.remember()
     assert report.memories >= 2
     assert [(mark.kind, mark.memory) for mark in ana.marks()] == [("corrected", 4)]
