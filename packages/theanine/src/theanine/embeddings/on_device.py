@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -65,6 +66,8 @@ class OnDevice(Generic[M]):
                 raise ModelRejected(f"{self.source.name} failed: {_message(error)}") from error
 
     def _load_model(self) -> M:
+        # onnxruntime keeps events of its use, and sends them, unless this is set before its import.
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         try:
             return self._load()
         except self._errors() as error:
