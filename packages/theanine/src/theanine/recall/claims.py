@@ -39,6 +39,7 @@ _CHANGING = re.compile(
 """What makes "from X to Y" a change: "open from Monday to Friday" is a range."""
 _ENDING = re.compile(
     r"\b(?:no longer|any ?more|instead of|rather than|used to|stopped|quit|gave up|given up|sold|"
+    r"moved (?:out|away)|"
     r"cancell?ed|(?:is|was|are|were) over|fell through|nicht mehr|kein\w* mehr|statt|aufgehört|"
     r"aufgegeben|verkauft|gekündigt|abgesagt|ya no|en vez de|en lugar de|dej[éeó] de|vendí|"
     r"cancel[ée]|ne \w+ plus|au lieu de|arrêté|vendu|annulé|non \w+ più|invece di|smesso|"
