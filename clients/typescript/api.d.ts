@@ -170,7 +170,7 @@ export interface Entity {
   kind: "person" | "animal" | "place" | "thing" | "unknown";
   relation: string;
   aliases: Array<string>;
-  introduced: SaidOutput;
+  introduced: Quote;
   mentions: number;
   turns: Array<number>;
   last_at: string;
@@ -629,7 +629,7 @@ export interface ProfileChange {
   at: string;
   dated: boolean;
   area: string;
-  before: SaidOutput;
+  before: Quote;
 }
 
 /** Something that holds of the user. Attributes: area: a key of ``AREAS``. since: when it was first said. before: what it was before, the latest first. certainty: how sure it is that it holds. is_correction: whether the words are a correction by ``user.correct``. */
@@ -641,7 +641,7 @@ export interface ProfileLine {
   dated: boolean;
   area: string;
   since: string;
-  before: Array<SaidOutput>;
+  before: Array<Quote>;
   certainty: "repeated" | "said" | "may be outdated";
   is_correction: boolean;
 }
@@ -666,6 +666,15 @@ export interface Question {
   profile?: boolean;
   /** Seconds within which to answer, by doing less if need be; `notes` say what was left out. Less than 0.1 counts as 0.1. Default: as the service is set. */
   deadline?: number | null;
+}
+
+/** Words of the user's, and where they are. Attributes: text: the words, verbatim. turn, session: ids of the turn and its session. at: when they were said; without ``dated``, it only keeps the order. */
+export interface Quote {
+  text: string;
+  turn: number;
+  session: number;
+  at: string;
+  dated: boolean;
 }
 
 /** The result of a recall. ``messages`` go after the user's newest message to your own model; none if nothing is relevant. */
@@ -731,7 +740,7 @@ export interface Run {
 }
 
 /** A message of the user. */
-export interface SaidInput {
+export interface Said {
   /** A text, or parts of a message's content. */
   content: string | Array<Record<string, unknown>>;
   /** The application's id of the message. */
@@ -739,15 +748,6 @@ export interface SaidInput {
   at?: string | null;
   metadata?: Record<string, string | number | boolean | null> | null;
   speaker?: string | null;
-}
-
-/** Words of the user's, and where they are. Attributes: text: the words, verbatim. turn, session: ids of the turn and its session. at: when they were said; without ``dated``, it only keeps the order. */
-export interface SaidOutput {
-  text: string;
-  turn: number;
-  session: number;
-  at: string;
-  dated: boolean;
 }
 
 /** A message of the assistant, whose name is the agent's. */

@@ -26,7 +26,7 @@ __all__ = ["mine", "options", "other"]
 pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
 
 PLAIN = set(
-    "action after cancelled days format history keep_going keep_turns last limit method "
+    "action after as_of cancelled days format history keep_going keep_turns last limit method "
     "name newest_first partial pinned remember search since speaker state until where window "
     "with_content zone Last-Event-ID".split()
 )
@@ -93,6 +93,7 @@ class Ids:
             "Question": {"dialogue": words},
             "DialogueReply": {"dialogue": words},
             "Explained": {"reply": number},
+            "Search": {"query": words},
             "Correction": {"text": "I live in Porto."},
             "NewForgetting": {"memory": number},
             "History": {"name": self.user, "transcripts": []},

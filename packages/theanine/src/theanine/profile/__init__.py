@@ -12,7 +12,7 @@ from theanine.profile.profile import (
     Profile,
     ProfileChange,
     ProfileLine,
-    Said,
+    Quote,
 )
 
 __all__ = [
@@ -22,6 +22,6 @@ __all__ = [
     "Profile",
     "ProfileChange",
     "ProfileLine",
-    "Said",
+    "Quote",
     "find_profile",
 ]

@@ -25,7 +25,7 @@ from theanine.profile.profile import (
     Profile,
     ProfileChange,
     ProfileLine,
-    Said,
+    Quote,
 )
 from theanine.profile.statements import Ending, ReadTurn, Statement, read_turn
 from theanine.recall.claims import replaces
@@ -476,7 +476,7 @@ def _lines(found: _Found, newest: Turn) -> Iterator[ProfileLine]:
                 **_where(state.statement),
                 area=area,
                 since=state.said[0].turn.at,
-                before=tuple(Said(**_where(each.statement)) for each in before),
+                before=tuple(Quote(**_where(each.statement)) for each in before),
                 certainty=_certainty(state, newest),
                 is_correction=state.is_correction,
             )
@@ -491,7 +491,7 @@ def _changes(found: _Found, newest: Turn) -> Iterator[ProfileChange]:
     late.sort(key=lambda change: _order(change[1].turn), reverse=True)
     for state, by in late:
         yield ProfileChange(
-            **_where(by), area=state.statement.area, before=Said(**_where(state.statement))
+            **_where(by), area=state.statement.area, before=Quote(**_where(state.statement))
         )
 
 

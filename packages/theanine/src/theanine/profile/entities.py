@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
-from theanine.profile.profile import Entity, Said
+from theanine.profile.profile import Entity, Quote
 from theanine.profile.statements import Frames, ReadTurn
 from theanine.recall.claims import calendar_words
 from theanine.retrieval.kinds import things_of
@@ -251,7 +251,7 @@ def _entity(name: str, entry: _Name) -> Entity | None:
         kind=entry.kind or _most_likely(entry.kinds),
         relation=entry.relation,
         aliases=tuple(entry.aliases),
-        introduced=Said(
+        introduced=Quote(
             text=" ".join(turn.text[start:end].split()),
             turn=turn.id,
             session=turn.session,

@@ -35,7 +35,7 @@ or told long ago."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Quote:
     """Words of the user's, and where they are.
 
     Attributes:
@@ -57,7 +57,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileLine(Said):
+class ProfileLine(Quote):
     """Something that holds of the user.
 
     Attributes:
@@ -70,13 +70,13 @@ class ProfileLine(Said):
 
     area: str
     since: datetime
-    before: tuple[Said, ...] = ()
+    before: tuple[Quote, ...] = ()
     certainty: Certainty = "said"
     is_correction: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileChange(Said):
+class ProfileChange(Quote):
     """A change of the user's: the words that tell it, and what held before.
 
     Attributes:
@@ -84,7 +84,7 @@ class ProfileChange(Said):
     """
 
     area: str
-    before: Said
+    before: Quote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class Entity:
     kind: Literal["person", "animal", "place", "thing", "unknown"]
     relation: str = ""
     aliases: tuple[str, ...] = ()
-    introduced: Said
+    introduced: Quote
     mentions: int
     turns: tuple[int, ...]
     last_at: datetime
