@@ -59,7 +59,7 @@ REPLAYED = {
 ASKED = {
     # These prompts have a later version.
     "recursive-summary": "update-summary@2",
-    # Version 0.1 asked for a relation by relate@1, so a session with pairs is asked anew as a whole.
+    # Version 0.1 related by relate@1, so a session with pairs is asked anew as a whole.
     "theanine": "summarize@2",
     # The second session's journalled reply states something twice, which is stored once now: these
     # steps are shown one statement less. The replies before them are replayed.
