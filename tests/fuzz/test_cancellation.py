@@ -90,6 +90,7 @@ USER: dict[str, Callable[[AsyncUserMemory], Work]] = {
     "memories": lambda user: user.memories(),
     "pending": lambda user: user.pending(),
     "pin": lambda user: user.pin(1),
+    "profile": lambda user: user.profile(),
     "rebuild": lambda user: user.rebuild(again=True),
     "retry_remembering": lambda user: user.retry_remembering(),
     "cancel_remembering": lambda user: user.cancel_remembering(2),

@@ -240,7 +240,7 @@ def test_runs_are_reported_exported_and_held_against_each_other(
 
 @pytest.mark.slow
 def test_a_recall_that_fails_counts_as_nothing_found(tmp_path: Path) -> None:
-    histories, asked = read_questions(HARBOUR, HARBOUR.with_name("questions.json"))
+    histories, asked = read_questions(HARBOUR, HARBOUR.with_suffix(".questions.json"))
     with ScriptedServer(by_step({"refine": status(400)})) as server:
         model = {"model": "openai:scripted", "base_url": server.base_url}
         run = compare(tmp_path / "run", histories, asked[:2], "theanine-paper", **model)
@@ -442,7 +442,7 @@ def two() -> list[History]:
 
 @pytest.mark.slow
 def test_users_are_kept_apart(tmp_path: Path) -> None:
-    _, asked = read_questions(HARBOUR, HARBOUR.with_name("questions.json"))
+    _, asked = read_questions(HARBOUR, HARBOUR.with_suffix(".questions.json"))
     both = [UserQuestion(user=name, dialogue=asked[0].dialogue) for name in ("ana", "bo")]
     found = compare(tmp_path / "run", two(), both)
     for result, history in zip(found.results.values(), two(), strict=True):
