@@ -54,9 +54,9 @@ _COMPARED = re.compile(rf'(?!not\s+[^\s<>=!])([^<>=!()"]*)({_SIGN})\s*', re.IGNO
 _DELIMITER = re.compile(r"\s*(,|\Z|(?<=\s)(?:and|or)(?=\s|\Z))\s*", re.IGNORECASE)
 _BARE = re.compile(r",|(?<=\s)(?:and|or)(?=\s|\Z)", re.IGNORECASE)
 _STRAY = re.compile(r"[=<>(]|!=|.*?(?:&&|\|\|)", re.DOTALL)
-"""How a bare value begins that is no value: a second sign, a group, or another way to join."""
+"""Matches what no unquoted value may be: begun by a sign or a parenthesis, or with && or ||."""
 _CONDITION = re.compile(rf"[\w.\- ]+(?:{_SIGN})")
-"""How a bare value begins that is another condition, where it follows a comma."""
+"""Matches an unquoted value after a comma that is a condition, such as ``b=1`` of ``a=1,b=1``."""
 
 
 @dataclass(frozen=True, slots=True)
