@@ -11,6 +11,8 @@ import pytest
 
 from support.running import Terminal
 from theanine.errors import BadInput
+from theanine.methods.registry import METHODS
+from theanine.testing import ScriptedServer
 from theanine_bench.datasets.asked import read_asked
 from theanine_bench.datasets.precision import PrecisionBench
 from theanine_bench.tasks.asked import ask_histories
@@ -133,6 +135,46 @@ def test_plain_search_is_measured_beside(run: Terminal, tmp_path: Path) -> None:
     assert {"BM25, limit 3", "vectors, limit 3"} < figures.keys()
     plain = run.bare("bench", "changes", path, "--no-baselines", "--json").json
     assert plain.keys() == figures.keys() - {f"{b}, limit 3" for b in ("BM25", "vectors", "newest")}
+
+
+def test_all_methods_are_compared_in_one_table(run: Terminal, tmp_path: Path) -> None:
+    changes = str(written(tmp_path, "c.jsonl", CHANGE))
+    diaries = str(written(tmp_path, "diaries.jsonl", DIARY))
+    printed = run.bare("bench", "methods", changes, diaries)
+    assert "5 questions on 2 histories" in printed.out
+    assert all(name in printed.out for name in METHODS)
+    rows = run.bare(
+        "bench",
+        "methods",
+        changes,
+        diaries,
+        "--methods",
+        "theanine,no-memory,full-history",
+        "--json",
+    ).json
+    assert rows["theanine"]["holds"]["mean"] == 1
+    assert rows["no-memory"]["never"]["mean"] == rows["no-memory"]["lost"]["mean"] == 1
+    assert rows["full-history"]["never"]["mean"] == 0
+    assert rows["full-history"]["found"] == {"mean": 1, "low": pytest.approx(0.2, abs=0.05),
+                                             "high": 1, "n": 1}  # fmt: skip
+    assert rows["full-history"]["precision"]["mean"] == pytest.approx(1 / 3)
+    small = run.bare(
+        "bench", "methods", changes, diaries, "--methods", "full-history", "--budget", "1", "--json"
+    ).json
+    assert small["full-history"]["tokens"] <= 1
+
+
+def test_what_a_model_costs_is_beside_what_it_finds(run: Terminal, tmp_path: Path) -> None:
+    path = str(written(tmp_path, "c.jsonl", CHANGE))
+    with ScriptedServer() as server:
+        model = ["--model", "openai:scripted", "--base-url", server.base_url]
+        chosen = ["--methods", "theanine-paper,full-history", *model]
+        rows = run.bare("bench", "methods", path, *chosen, "--json").json
+        calls = len(server.requests)
+    paper, plain = rows["theanine-paper"], rows["full-history"]
+    assert paper["calls a session"] * 2 + paper["calls a recall"] * 2 == calls > 2
+    assert paper["tokens a session"] > 0
+    assert plain["calls a session"] == plain["calls a recall"] == 0
 
 
 def test_a_file_without_such_questions_is_refused(run: Terminal, tmp_path: Path) -> None:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 import tempfile
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import theanine
 from theanine.embeddings import open_embedder
 from theanine.tokenizer import count_tokens
-from theanine.types import Part, Recollection, Turn, Utterance
+from theanine.types import Part, Recollection, Turn, Usage, Utterance
 from theanine_bench.datasets.asked import AskedHistory, AskedQuestion
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
@@ -68,6 +69,22 @@ class Judged:
     is_right: bool
 
 
+@dataclass(slots=True, kw_only=True)
+class MethodCost:
+    """What a method cost, over all histories that it was asked.
+
+    Attributes:
+        sessions: sessions that it remembered.
+        recalls: CPU seconds of each recall.
+        remembering, recalling: what the model was asked for each.
+    """
+
+    sessions: int = 0
+    recalls: list[float] = field(default_factory=list[float])
+    remembering: Usage = field(default_factory=Usage)
+    recalling: Usage = field(default_factory=Usage)
+
+
 async def ask_histories(
     histories: Sequence[AskedHistory],
     method: str,
@@ -76,19 +93,24 @@ async def ask_histories(
     *,
     embedder: str = "local",
     config: Mapping[str, Any] | None = None,
+    models: Mapping[str, Any] | None = None,
+    cost: MethodCost | None = None,
 ) -> AsyncIterator[Judged]:
     """Yield what is recalled for each question with each of the settings.
 
     Args:
         noise: sessions of other people that are logged into each store before.
         config: settings of the method.
+        models: options of :func:`theanine.aopen` that name language models; none by default.
+        cost: what the recalls cost is added to it.
     """
+    cost = MethodCost() if cost is None else cost
     embedding = open_embedder(embedder)
     for history in histories:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "memory.db"
             async with theanine.aopen(
-                path, method=method, config=config, embedder=embedding
+                path, method=method, config=config, embedder=embedding, **(models or {})
             ) as client:
                 user = client.user("user", name=history.user)
                 if noise:
@@ -98,8 +120,16 @@ async def ask_histories(
                 for question in history.questions:
                     asked = Utterance(text=question.text, speaker=history.user, at=question.at)
                     for name, options in settings.items():
+                        started = time.process_time()
                         found = await user.recall([asked], **{**question.options, **options})
+                        cost.recalls.append(time.process_time() - started)
                         yield judge(history, question, name, found)
+                cost.sessions += len(history.history.transcripts)
+                for line in await user.costs():
+                    if line.session is None:
+                        cost.recalling += line
+                    else:
+                        cost.remembering += line
 
 
 async def ask_baselines(

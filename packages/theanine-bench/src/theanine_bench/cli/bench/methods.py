@@ -1,0 +1,169 @@
+"""Compare all methods on histories with known answers, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean, median
+from typing import Annotated, Any
+
+import anyio
+import typer
+
+from theanine.cli.options import EmbedderOption, JsonOption, show_json
+from theanine.cli.rendering import console, show_table
+from theanine.cli.text import pluralize
+from theanine_bench.cli.run_options import TargetModelOptions, run_command
+from theanine_bench.datasets.asked import AskedHistory, read_asked
+from theanine_bench.samples import spread
+from theanine_bench.statistics.intervals import Interval, mean_interval
+from theanine_bench.tasks.asked import Judged, MethodCost, ask_histories
+from theanine_bench.tasks.compare import ComparedMethod
+from theanine_bench.tasks.evidence import ALL, parse_methods
+
+LEGEND = (
+    "found: share of the right turns that come back; precision: share of the turns that come back "
+    "that are right; holds: of a state that changed, the one that holds comes before any outdated "
+    "one; outdated: an outdated one comes alone; never: nothing comes back where the answer was "
+    "never said; lost: nothing comes back though it was said; tokens: of a recollection; ms: CPU "
+    "time of a recall, the median. Where a model is asked: its calls and tokens, to remember a "
+    "session and for a recall."
+)
+_MEASURES: dict[str, tuple[Callable[[Judged], bool], Callable[[Judged], float]]] = {
+    "found": (
+        lambda each: each.question.asks == "now" and bool(each.question.needed),
+        lambda each: each.needed,
+    ),
+    "precision": (
+        lambda each: each.question.asks == "now" and bool(each.question.needed),
+        lambda each: each.right / each.returned if each.returned else 0.0,
+    ),
+    "holds": (
+        lambda each: each.question.asks == "now" and bool(each.question.outdated),
+        lambda each: each.first,
+    ),
+    "outdated": (
+        lambda each: each.question.asks == "now" and bool(each.question.outdated),
+        lambda each: each.outdated,
+    ),
+    "never": (lambda each: each.question.is_empty, lambda each: each.is_empty),
+    "lost": (
+        lambda each: each.question.asks == "now" and not each.question.is_empty,
+        lambda each: each.is_empty,
+    ),
+}
+"""By column: the questions that count, and what is measured of each."""
+_Row = dict[str, Any]
+
+
+@run_command
+def methods(
+    data: Annotated[
+        list[Path],
+        typer.Argument(metavar="DATA…", help="Files or folders of histories with questions."),
+    ],
+    methods: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,C", help="Methods, with settings as in theanine:timelines=false; or all."
+        ),
+    ] = ALL,
+    budget: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Maximum tokens of a recollection.")
+    ] = 600,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Use at most N histories of each DATA, evenly spaced."
+        ),
+    ] = None,
+    *,
+    models: TargetModelOptions,
+    embedder: EmbedderOption = "local",
+    as_json: JsonOption = False,
+) -> None:
+    """Compare all methods on histories with known answers, in one table.
+
+    What comes back, how much of it is right, whether it holds now, what is returned where nothing
+    was said, and what that costs. Each history has a store of its own.
+
+    \b
+    theanine bench methods corpus/diaries_report.jsonl corpus/changes_report.jsonl --limit 20
+    theanine bench methods diaries.jsonl --methods theanine,secom --model openai:gpt-4o-mini
+    """
+    compared = parse_methods(methods)
+    histories = [each for path in data for each in spread(read_asked(path), limit)]
+    chosen = {name: value for name, value in models.model_config().items() if value is not None}
+    rows: dict[str, _Row] = {}
+    for one in compared:
+        judged, cost = anyio.run(_ask, one, histories, budget, embedder, chosen)
+        rows[one.label] = _row(judged, cost, asks_model=models.asks_model)
+    if as_json:
+        show_json(rows)
+        return
+    questions = sum(len(history.questions) for history in histories)
+    console().print(
+        f"\n{pluralize(questions, 'questions')} on {pluralize(len(histories), 'histories')}",
+        style="bold",
+        markup=False,
+    )
+    columns = list(next(iter(rows.values())))
+    show_table(["", *columns], [[name, *map(_cell, row.values())] for name, row in rows.items()])
+    console().print(LEGEND, style="dim", markup=False)
+
+
+async def _ask(
+    one: ComparedMethod,
+    histories: Sequence[AskedHistory],
+    budget: int,
+    embedder: str,
+    models: dict[str, Any],
+) -> tuple[list[Judged], MethodCost]:
+    cost = MethodCost()
+    asked = ask_histories(
+        [_within(history, budget) for history in histories],
+        one.method,
+        embedder=embedder,
+        config=one.settings or None,
+        models=models,
+        cost=cost,
+    )
+    return [each async for each in asked], cost
+
+
+def _within(history: AskedHistory, budget: int) -> AskedHistory:
+    """Return a history whose questions have a budget, unless they say otherwise."""
+    questions = [
+        replace(question, options={"budget": budget, **question.options})
+        for question in history.questions
+    ]
+    return replace(history, questions=tuple(questions))
+
+
+def _row(judged: Sequence[Judged], cost: MethodCost, *, asks_model: bool) -> _Row:
+    """Return a method's figures by column; None where no question counts."""
+    row: _Row = {}
+    for name, (counts, measure) in _MEASURES.items():
+        values = [float(measure(each)) for each in judged if counts(each)]
+        row[name] = mean_interval(values) if values else None
+    row["tokens"] = fmean(each.tokens for each in judged) if judged else None
+    row["ms"] = 1_000 * median(cost.recalls) if cost.recalls else None
+    if asks_model:
+        for name, usage, times in (
+            ("a session", cost.remembering, cost.sessions),
+            ("a recall", cost.recalling, len(cost.recalls)),
+        ):
+            calls = usage.calls + usage.replayed
+            tokens = usage.input_tokens + usage.output_tokens
+            row[f"calls {name}"] = calls / times if times else None
+            row[f"tokens {name}"] = tokens / times if times else None
+    return row
+
+
+def _cell(value: Interval | float | None) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, Interval):
+        return f"{value.mean:.2f} ±{(value.high - value.low) / 2:.2f}"
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}"
