@@ -137,6 +137,17 @@ def test_plain_search_is_measured_beside(run: Terminal, tmp_path: Path) -> None:
     assert plain.keys() == figures.keys() - {f"{b}, limit 3" for b in ("BM25", "vectors", "newest")}
 
 
+def test_languages_are_told_apart_where_there_are_several(run: Terminal, tmp_path: Path) -> None:
+    german = {**DIARY, "language": "de"}
+    lines = "".join(json.dumps(diary) + "\n" for diary in (DIARY, german))
+    path = tmp_path / "two.jsonl"
+    path.write_text(lines, "utf-8")
+    printed = run.bare("bench", "questions", str(path), "--no-baselines").out
+    assert "By language" in printed
+    one = str(written(tmp_path, "one.jsonl", DIARY))
+    assert "By language" not in run.bare("bench", "questions", one, "--no-baselines").out
+
+
 def test_all_methods_are_compared_in_one_table(run: Terminal, tmp_path: Path) -> None:
     changes = str(written(tmp_path, "c.jsonl", CHANGE))
     diaries = str(written(tmp_path, "diaries.jsonl", DIARY))

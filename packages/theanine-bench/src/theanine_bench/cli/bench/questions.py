@@ -46,6 +46,8 @@ def questions(
     if not as_json:
         default = [each for each in judged if each.setting == "default"]
         show("By form, default", default, columns, by=lambda e: e.question.kind)
+        if len({each.history.language for each in default}) > 1:
+            show("By language, default", default, columns, by=lambda e: e.history.language)
 
 
 def _has_answer(judged: Judged) -> bool:
