@@ -10,25 +10,11 @@ from datetime import datetime
 from theanine.errors import BadInput
 from theanine.importers.base import ZONELESS, Intake
 from theanine.importers.dates import check_date, epoch_time
+from theanine.importers.wording import wording
 from theanine.importers.written_dates import find_date, written_time
 
 _FIELD = re.compile(r"(?P<key>[^\W\d_][\w -]{0,40}):\s+(?P<value>\S.*)")
-_DATES = (
-    *("date", "created", "createdat", "createdon", "datecreated", "createdate", "createtime"),
-    *("creationdate", "creationtime", "createdtime", "started", "day", "datetime", "published"),
-    *("datum", "erstellt", "erstelltam", "fecha", "creado", "datecréation", "créé", "data"),
-    *(
-        "creato",
-        "criado",
-        "criadoem",
-        "datadecriação",
-        "dato",
-        "utworzono",
-        "vytvořeno",
-        "stvoreno",
-    ),
-    *("дата", "создано", "tarih", "日付", "作成日", "日期", "创建", "创建时间", "创建日期", "날짜"),
-)
+_DATES = wording("notes")["dates"]
 _SECONDS, _MILLISECONDS = re.compile(r"\d{9,10}(?:\.\d+)?"), re.compile(r"\d{12,13}")
 
 ISO_DATE = re.compile(

@@ -30,6 +30,7 @@ from theanine.importers.front_matter import (
 )
 from theanine.importers.markdown import is_chat
 from theanine.importers.schema import as_object, parse
+from theanine.importers.wording import wording
 from theanine.importers.written_dates import find_date
 from theanine.types import History
 
@@ -38,10 +39,7 @@ _HEADING = re.compile(r"#{1,6}\s+\S.*")
 _LONG = 1_200
 """Paragraphs of a section are put together up to so many characters."""
 _LEFT_OUT_FOLDERS = re.compile(
-    r"(?:.*/)?(?:_?templates?|_?templater|vorlagen?|plantillas?|modèles?|modelos?|modelli|sjablonen|"
-    r"szablony|šablony|predlošci|шаблоны|şablonlar|テンプレート|模板|템플릿|_?trash|papierkorb|papelera|"
-    r"corbeille|cestino|lixeira|kosz|корзина|ゴミ箱|回收站|logseq/(?:bak|version-files)|node_modules)/.*",
-    re.IGNORECASE,
+    rf"(?:.*/)?(?:{'|'.join(wording('notes')['left_out'])})/.*", re.IGNORECASE
 )
 _CONFIGS = (
     *(("templates.json", "folder"), ("plugins/templater-obsidian/data.json", "templates_folder")),

@@ -35,6 +35,7 @@ from theanine.importers.dates import check_date
 from theanine.importers.folder import Folder
 from theanine.importers.schema import require_storable
 from theanine.importers.source import decode
+from theanine.importers.wording import wording
 from theanine.importers.written_dates import (
     MARKS,
     find_clock,
@@ -81,62 +82,15 @@ _IOS_FILE = re.compile(
 _ANDROID_FILE = re.compile(
     rf"[{MARKS}]*(?P<file>[^\n]{{1,200}}\.\w{{2,5}}){_SPACE}\([^()\n]{{3,60}}\)"
 )
-_EDITS = frozenset({
-    "This message was edited", "Diese Nachricht wurde bearbeitet", "Se editó este mensaje",
-    "Ce message a été modifié", "Mensagem editada", "Questo messaggio è stato modificato",
-    "Dit bericht is bewerkt", "Bu mesaj düzenlendi", "Сообщение изменено",
-    "Wiadomość została edytowana",
-})  # fmt: skip
-_KINDS = (
-    ("a sticker", r"sticker|stk-"),
-    ("a GIF", r"\bgif"),
-    ("a picture", r"image|photo|bild|foto|imagen|imagem|immagine|afbeelding|slika|img-"),
-    ("a video", r"video|vidéo|vídeo|vid-"),
-    ("a recording", r"audio|ptt-|aud-|sprach|opus"),
-    ("a contact", r"contact|kontakt|vcf"),
-    ("a file", r"document|dokument|documento|doc-"),
-)
+_WORDS = wording("whatsapp")
+_EDITS = frozenset(_WORDS["edited"])
+_DELETED = frozenset(_WORDS["deleted"])
 _MEDIA = "a picture, a video or a recording"
-_DELETED = frozenset({
-    "this message was deleted", "you deleted this message", "diese nachricht wurde gelöscht",
-    "du hast diese nachricht gelöscht", "se eliminó este mensaje", "eliminaste este mensaje",
-    "ce message a été supprimé", "vous avez supprimé ce message", "mensagem apagada",
-    "esta mensagem foi apagada", "questo messaggio è stato eliminato",
-    "dit bericht is verwijderd", "ova poruka je izbrisana",
-    "waiting for this message", "missed voice call", "missed video call",
-})  # fmt: skip
-_MESSAGE = (
-    r"message|nachricht|mensaje|mensagem|missatge|mensaxe|messaggio|bericht|besked|melding|"
-    r"meddeland|viesti|skilaboð|poruk|sporočil|zpráv|správ|wiadomoś|üzenet|mesaj|mesazh|žinut|"
-    r"ziņ|sõnum|сообщени|повідомлен|съобщени|порук|порак|хабарлама|μήνυμα|μηνύματος|رسال|پیام|"
-    r"پیغام|הודע|संदेश|मैसेज|বার্তা|মেসেজ|செய்தி|సందేశ|ಸಂದೇಶ|സന്ദേശ|મેસેજ|संदेश|ข้อความ|"
-    r"tin nhắn|pesan|mesej|mensahe|ujumbe|boodskap|メッセージ|消息|訊息|信息|메시지"
-)
-_GONE = (
-    r"delet|gelöscht|elimin|borra|apagad|excluíd|supprim|suprimi|esborra|verwijder|slettet|"
-    r"radera|togs bort|poiste|eytt|izbris|obris|smazán|odstran|vymaza|usunię|töröl|silindi|"
-    r"sildi|silinib|șters|fshi|ištrin|dzēst|kustuta|удал|видален|изтри|избриш|избрис|обрис|"
-    r"жойыл|διαγρά|حذف|پاک|نمحק|נמחק|מחק|मिटा|डिलीट|हटा|মুছে|ডিলিট|நீக்க|తొలగి|ಅಳಿಸ|ഇല്ലാതാക്കി|"
-    r"ડિલીટ|काढ|ลบ|xóa|xoá|thu hồi|dihapus|dipadam|binura|tinanggal|futwa|geskrap|削除|删除|刪除|"
-    r"撤回|收回|삭제"
-)
-_WAITING = (
-    r"waiting|gewartet|warte|esperando|en attente|aguardando|attesa|wachten|väntar|venter|"
-    r"odotta|čeka|oczekiwan|ожидан|очікуван|bekleniyor|αναμονή|בהמתנה|انتظار|प्रतीक्षा|待機|等待|기다"
-)
-_MISSED = (
-    r"missed|verpasst|perdida|manqué|persa|gemist|missat|ubesvart|mistet|vastaamat|propušt|"
-    r"zmeškan|nieodebran|nem fogadott|cevapsız|ratat|пропущен|пропусн|αναπάντητη|לא נענתה|فائتة|"
-    r"بیپاسخ|छूटी|มิสคอล|ไม่ได้รับ|nhỡ|tak terjawab|不在着信|未接|부재중"
-)
-_CALL = (
-    r"call|anruf|llamada|appel|chamada|ligação|chiamata|trucada|oproep|samtal|anrop|opkald|"
-    r"puhelu|poziv|hovor|połączeni|hívás|arama|apel|звон|дзвін|виклик|повик|κλήση|שיחה|مكالمة|"
-    r"تماس|कॉल|สาย|โทร|cuộc gọi|panggilan|着信|通話|通话|来电|來電|전화|통화"
-)
 _APP_NOTES = tuple(
-    re.compile(rf"(?=.*(?:{one}))(?=.*(?:{other})).*", re.IGNORECASE)
-    for one, other in ((_MESSAGE, _GONE), (_MESSAGE, _WAITING), (_MISSED, _CALL))
+    re.compile(
+        rf"(?=.*(?:{'|'.join(_WORDS[one])}))(?=.*(?:{'|'.join(_WORDS[other])})).*", re.IGNORECASE
+    )
+    for one, other in (("message", "gone"), ("message", "waiting"), ("missed", "call"))
 )
 """Notes by what they are about: a message that is gone or awaited, or a missed call."""
 _OWN_WORDS = re.compile(
@@ -572,14 +526,8 @@ def _is_app_note(text: str) -> bool:
     return any(note.fullmatch(text) for note in _APP_NOTES)
 
 
-_OMITTED = (
-    "omitted", "weggelassen", "ausgeschlossen", "omitid", "omitió", " omis", "omess", " ocult",
-    "weggelaten", "izostavljen", "省略", "略去", "pominięto", "utelämna", "udelad", "utelat",
-    "пропущен", "без медиа", "изостав", "dahil edilmedi", "jätettiin", "kihagyva", "vynech", "제외",
-    "含まれていません", "diabaikan", "tidak disertakan",
-)  # fmt: skip
-"""What the line of a file that was left out says of it, by language."""
-_OMITTED_WORDS = re.compile("|".join(map(re.escape, _OMITTED)), re.IGNORECASE)
+_OMITTED_WORDS = re.compile("|".join(map(re.escape, _WORDS["omitted"])), re.IGNORECASE)
+"""What the line of a file that was left out says of it, in any language."""
 
 
 def _kind(name: str, other: str = "") -> str:
@@ -587,7 +535,7 @@ def _kind(name: str, other: str = "") -> str:
     if lowered.endswith(".vcf"):
         return f'the contact "{name[:-4]}"'
     named = other or f'the file "{name}"'
-    return next((kind for kind, word in _KINDS if re.search(word, lowered)), named)
+    return next((kind for kind, word in _WORDS["kinds"].items() if re.search(word, lowered)), named)
 
 
 def _chat_name(intake: Intake, speakers: set[str]) -> str:

@@ -17,6 +17,7 @@ from importlib.resources import files
 from typing import cast
 
 from theanine.importers.dates import NOON
+from theanine.importers.wording import wording
 
 MARKS = "\u200b\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff"
 """Marks of direction and width, as a class of a regular expression."""
@@ -44,33 +45,7 @@ _CLOCK = re.compile(
     r"(?P<before>[^\d\n:]{0,24}?)(?<!\d)(?P<hour>\d{1,2})(?:[:.]|\s?h\s?)(?P<minute>\d{2})"
     r"(?:(?:[:.]|\s?min\s)(?P<second>\d{2})(?:\s?s\b)?)?(?!\d)(?P<after>[^\d\n:]{0,24})"
 )
-_ZONES = {
-    "CET": 1,
-    "MEZ": 1,
-    "CEST": 2,
-    "MESZ": 2,
-    "HNEC": 1,
-    "HAEC": 2,
-    "WET": 0,
-    "WEST": 1,
-    "EET": 2,
-    "EEST": 3,
-    "MSK": 3,
-    "JST": 9,
-    "KST": 9,
-    "EST": -5,
-    "EDT": -4,
-    "CDT": -5,
-    "MST": -7,
-    "MDT": -6,
-    "PST": -8,
-    "PDT": -7,
-    "AEST": 10,
-    "AEDT": 11,
-    "NZST": 12,
-    "BRT": -3,
-}
-"""Abbreviations of time zones that mean one zone only, in hours from UTC."""
+_ZONES = wording("zones")
 _ZONE = re.compile(r"(?:UTC|GMT)?\s?([+\-−])(\d{1,2}):?(\d{2})?$|(?:UTC|GMT|Z)$")
 _CLOCK_IN_UNITS = re.compile(r"(\d{1,2})h\s?(\d{1,2})m(?:\s?(\d{1,2})s)?(?:\s?\d{1,3}ms)?")
 """SillyTavern's writing of a time of day."""
