@@ -36,6 +36,7 @@ from theanine.importers.table import (
     Layout,
     finish,
     get,
+    layout_named,
     read_talks,
     role_in,
 )
@@ -51,16 +52,7 @@ _MARK = re.compile(r" ?\ue200(\w*)\ue202?([^\ue201]*)\ue201| ?【[^【】]{0,80}
 """Marks of what an answer cites: private characters round the kind and its arguments."""
 _REFERENCE = re.compile(r"(?:turn\d+[a-z]+\d+,?)+|L\d+(?:-L?\d+)?|[\d.,:-]*")
 
-LAYOUT = Layout(
-    messages=("mapping",),
-    item="message",
-    role=("author.role",),
-    words=("content",),
-    name=(),
-    time=("create_time", "update_time"),
-    talk_id=("conversation_id", "id"),
-    talk_time=("create_time", "update_time"),
-)
+LAYOUT = layout_named("chatgpt")
 
 
 def _message(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:

@@ -33,6 +33,7 @@ from theanine.importers.table import (
     finish,
     first_of,
     key_of,
+    layout_named,
     name_of,
     read_talks,
     role_in,
@@ -44,17 +45,7 @@ from theanine.types import History
 _PASTED = re.compile(r"paste[\w ()-]*\.txt", re.IGNORECASE)
 """Names that Claude.ai gives to a long text that is pasted into a message."""
 
-LAYOUT = Layout(
-    messages=("chat_messages",),
-    role=("sender", "role"),
-    words=("content", "text"),
-    name=(),
-    time=("created_at", "updated_at"),
-    id=("uuid",),
-    talk_id=("uuid",),
-    title=("name",),
-    talk_time=("created_at", "updated_at"),
-)
+LAYOUT = layout_named("claude")
 
 
 def _read(intake: Intake) -> Iterator[History]:

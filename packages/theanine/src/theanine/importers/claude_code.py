@@ -20,12 +20,12 @@ from theanine.importers.base import Entry, Format, Intake
 from theanine.importers.folder import Folder
 from theanine.importers.schema import Object, as_object, printable
 from theanine.importers.table import (
-    Layout,
     Talk,
     finish,
     first_of,
     has_only_parts,
     key_of,
+    layout_named,
     name_of,
     project_of,
     role_in,
@@ -34,9 +34,7 @@ from theanine.importers.table import (
 from theanine.importers.words import Words
 from theanine.types import History, Role
 
-_LAYOUT = Layout(
-    role=("type", "message.role"), name=(), time=("timestamp",), id=(), every_time=True
-)
+_LAYOUT = layout_named("claude-code")
 _TITLES = ("custom-title", "customTitle", "ai-title", "aiTitle", "agent-name", "summary")
 _BOOKKEEPING = frozenset({
     "system", "attachment", "file-history-snapshot", "file-history-delta", "queue-operation",

@@ -20,10 +20,10 @@ from theanine.importers.chats import NO_TIME
 from theanine.importers.schema import Object, as_object
 from theanine.importers.table import (
     SYSTEM,
-    Layout,
     Talk,
     finish,
     has_only_parts,
+    layout_named,
     project_of,
     role_in,
     time_at,
@@ -32,7 +32,7 @@ from theanine.importers.times import any_time
 from theanine.importers.words import THOUGHTS, TOOLS, Words
 from theanine.types import History
 
-_LAYOUT = Layout(role=("role",), name=(), time=("timestamp",), id=(), every_time=True)
+_LAYOUT = layout_named("codex")
 _LINES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 _SCAFFOLDING = re.compile(
     r"\s*(?:<(?P<tag>environment_context|user_instructions|permissions instructions|turn_aborted|"

@@ -22,11 +22,11 @@ from theanine.errors import BadInput
 from theanine.importers.base import Entry, Format, Intake
 from theanine.importers.schema import Object, as_object, objects_in, parse, printable
 from theanine.importers.source import Source
-from theanine.importers.table import EMPTY, Layout, Talk, key_of, time_at
+from theanine.importers.table import EMPTY, Talk, key_of, layout_named, time_at
 from theanine.importers.words import TOOLS
 from theanine.types import History, Role
 
-_LAYOUT = Layout(time=("createdAt",), talk_id=(), title=("name",), talk_time=("createdAt",))
+_LAYOUT = layout_named("cursor")
 _ROLES: dict[int, Role] = {1: "user", 2: "assistant"}
 _CHATS = (
     "SELECT key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' "

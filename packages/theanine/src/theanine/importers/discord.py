@@ -27,14 +27,14 @@ from theanine.importers.schema import (
     parse,
     require_storable,
 )
-from theanine.importers.table import Layout, finish, get, name_of
+from theanine.importers.table import finish, get, layout_named, name_of
 from theanine.importers.times import is_zoneless
 from theanine.importers.web_pages import discord_blocks, is_discord_page
 from theanine.importers.words import Words, note_unread, quoted
 from theanine.types import History
 
-_LAYOUT = Layout(time=("timestamp", "timestampEdited"), id=("id",), name=(), role=())
-_OWN_LAYOUT = Layout(time=("Timestamp",), id=("ID",), name=(), role=())
+_LAYOUT = layout_named("discord")
+_OWN_LAYOUT = layout_named("discord-package")
 _OF_EMBEDS = ("url", "color", "thumbnail", "image", "images", "video", "inlineEmojis")
 _WORDS = frozenset({"Default", "Reply", "0", "19", "20", "ThreadStarterMessage"})
 

@@ -24,7 +24,7 @@ from theanine.importers.base import Entry, Format, Intake
 from theanine.importers.chats import ChatSessions
 from theanine.importers.html_text import html_to_text
 from theanine.importers.schema import Object, is_object, objects_in
-from theanine.importers.table import Layout, finish
+from theanine.importers.table import finish, layout_named
 from theanine.importers.web_pages import activity_cells, is_activity_page
 from theanine.importers.words import Words, strings
 from theanine.types import History
@@ -35,7 +35,7 @@ _ENGLISH = re.compile(r"(?:Prompted|Asked|Said|Used|Created|Gave|Generated|Viewe
 _CONVERSATION = re.compile(r"https://gemini\.google\.com/app/([0-9a-z]+)")
 _PRODUCT = re.compile(r"Gemini|Bard")
 _MOST = 0.6
-_LAYOUT = Layout(time=("time",), id=(), name=(), role=())
+_LAYOUT = layout_named("gemini")
 _LABELS = ("header", "products", "activityControls")
 
 

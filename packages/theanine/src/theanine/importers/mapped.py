@@ -25,7 +25,7 @@ from typing import Any, cast
 from theanine.errors import BadInput, SettingsError
 from theanine.importers.base import Format, Intake
 from theanine.importers.schema import MAX_BYTES, Object, is_object, parse
-from theanine.importers.table import ROLES, Layout, get, read_talks
+from theanine.importers.table import ROLES, Layout, get, layout_named, read_talks
 from theanine.importers.times import any_time
 from theanine.importers.words import in_snake_case, is_prose
 from theanine.types import History, Role
@@ -68,8 +68,9 @@ def layout_of(mapping: Mapping[str, object]) -> Layout:
     if not is_object(roles) or not all(role in known for role in roles.values()):
         raise SettingsError('"roles" of the mapping must give user, assistant, system or tool')
     talks = "".join(paths("conversations")[:1])
-    defaults = Layout()
-    return Layout(
+    usual = layout_named("usual")
+    return replace(
+        usual,
         talks=f"{talks.removesuffix('.*')}.*" if talks else "",
         messages=paths("messages"),
         item="".join(paths("item")[:1]),
@@ -77,8 +78,8 @@ def layout_of(mapping: Mapping[str, object]) -> Layout:
         role=paths("role"),
         name=paths("name"),
         time=paths("time"),
-        id=paths("id") or defaults.id,
-        title=paths("title") or paths("conversation") or defaults.title,
+        id=paths("id") or usual.id,
+        title=paths("title") or paths("conversation") or usual.title,
         roles={name.lower(): cast("Role", role) for name, role in roles.items()},
         ours=(),
         people=mapping.get("people") is True,

@@ -21,6 +21,7 @@ from theanine.importers.table import (
     Entry,
     Layout,
     finish,
+    layout_named,
     name_of,
     read_talks,
     role_in,
@@ -31,7 +32,7 @@ from theanine.messages.read import message_parts
 from theanine.types import History
 
 _LISTS = ("messages", "input", "conversation")
-LAYOUT = Layout(messages=_LISTS, role=("role",), words=("content", "parts"), name=("name",))
+LAYOUT = layout_named("messages")
 
 
 def _sniff(intake: Intake) -> bool:

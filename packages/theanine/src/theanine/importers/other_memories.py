@@ -38,7 +38,7 @@ from theanine.importers.claude import account_name
 from theanine.importers.dates import DEFAULT_START
 from theanine.importers.front_matter import date_in
 from theanine.importers.schema import Object, is_object, objects_in, parse, require_storable
-from theanine.importers.table import Layout, Talk, finish, role_in
+from theanine.importers.table import Talk, finish, layout_named, role_in
 from theanine.importers.words import Words, note_unread, strings
 from theanine.types import History, ImportedMemory, Role, Utterance
 
@@ -308,7 +308,7 @@ def _owner(intake: Intake) -> str:
     return ""
 
 
-_LETTA = Layout(role=("role",), name=(), time=("created_at", "date"), id=("id",))
+_LETTA = layout_named("letta")
 _SPOKEN = re.compile(r"(?P<speaker>[^:\n]{1,40}): (?P<text>\S.*)", re.DOTALL)
 
 

@@ -19,14 +19,14 @@ from pathlib import PurePosixPath
 from theanine.importers.base import Entry, Format, Intake
 from theanine.importers.chats import ChatSessions
 from theanine.importers.schema import Object, as_object, is_object, objects_in, require_storable
-from theanine.importers.table import Layout, finish, get, name_of
+from theanine.importers.table import finish, get, layout_named, name_of
 from theanine.importers.words import Words, note_unread, quoted, said_in, storable
 from theanine.types import History
 
 _ME = "Me"
 _FRAMES = frozenset({"account", "recipient", "chat", "chatItem"})
-_LAYOUT = Layout(time=("dateSent",), id=(), name=(), role=())
-_PLAIN = Layout(time=("date",), id=(), name=(), role=())
+_LAYOUT = layout_named("signal")
+_PLAIN = layout_named("signal-export")
 _NO_MESSAGES = frozenset({"incoming", "outgoing", "directionless", "revisions", "pinDetails"})
 """Objects in an item of a chat that aren't its message."""
 _KINDS = {"image": "a picture", "video": "a video", "audio": "a recording"}

@@ -31,14 +31,14 @@ from theanine.importers.schema import (
     is_object,
     objects_in,
 )
-from theanine.importers.table import Layout, finish, first_of
+from theanine.importers.table import finish, first_of, layout_named
 from theanine.importers.words import Words, quoted, said_in, storable, strings
 from theanine.types import History
 
 _LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _OURS = frozenset({None, "thread_broadcast", "me_message", "file_share", "reply_broadcast"})
-_LAYOUT = Layout(time=("ts",), id=("ts",), name=(), role=())
+_LAYOUT = layout_named("slack")
 _APP = "\0app"
 """Suffix that marks the names of apps in the list of people; it has a NUL, so no name ends so."""
 _OF_FILES = (

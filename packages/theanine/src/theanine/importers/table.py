@@ -16,7 +16,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -30,6 +30,7 @@ from theanine.importers.json_stream import select
 from theanine.importers.schema import Object, as_object, is_object, objects_in
 from theanine.importers.times import any_time, is_zoneless, time_in_name
 from theanine.importers.timestamps import SYNTHETIC
+from theanine.importers.wording import read_data
 from theanine.importers.words import Words, note_unread, said_in, storable
 from theanine.types import History, Role
 
@@ -54,13 +55,6 @@ NO_ROLE = "messages without a role took their turn"
 NO_PARENT = "messages without a parent put after the one before"
 ODD_TIME = "times that can't be read"
 
-_TIMES = (
-    *("timestamp", "created_at", "create_time", "createdAt", "inserted_at", "timestamp_ms"),
-    *("time", "date", "created", "created_date", "send_date", "sent_at", "updated_at", "create_at"),
-    *("createTime", "sentAt", "datetime", "ts", "updated_date", "deleted_date"),
-)
-_IDS = ("id", "uuid", "_id", "messageId", "message_id", "uid")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
@@ -83,29 +77,32 @@ class Layout:
         every_time: whether a message without a time is odd even if no other has one.
     """
 
+    messages: Sequence[Path]
+    role: Sequence[Path]
+    words: Sequence[Path]
+    name: Sequence[Path]
+    time: Sequence[Path]
+    id: Sequence[Path]
+    parent: Sequence[Path]
+    children: Sequence[Path]
+    current: Sequence[Path]
+    talk_id: Sequence[Path]
+    title: Sequence[Path]
+    talk_time: Sequence[Path]
+    ours: Sequence[Path]
     talks: Path = ""
-    messages: Sequence[Path] = ("messages",)
     item: Path = ""
-    role: Sequence[Path] = ("role", "sender", "author.role", "author", "from", "speaker")
-    words: Sequence[Path] = ("content", "text", "message", "body", "parts", "value")
-    name: Sequence[Path] = ("name", "sender_name", "author.name", "user.name")
-    time: Sequence[Path] = _TIMES
-    id: Sequence[Path] = _IDS
-    parent: Sequence[Path] = ("parent", "parentId", "parentMessageId", "parent_message_uuid",
-                              "parent_id", "parent_message_id", "parent_response_id")  # fmt: skip
-    children: Sequence[Path] = ("children", "childrenIds")
-    current: Sequence[Path] = ("current_node", "history.currentId", "currentId",
-                               "current_message_id",
-                               "current_leaf_message_uuid")  # fmt: skip
-    talk_id: Sequence[Path] = ("id", "conversation_id", "conversationId", "uuid", "session_id",
-                               "custom_id", "chat_id", "_id")  # fmt: skip
-    title: Sequence[Path] = ("title", "name", "conversation_title", "chat.title", "threadName")
-    talk_time: Sequence[Path] = _TIMES
     roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
-    ours: Sequence[Path] = ("is_user", "isCreatedByUser", "is_human", "isHuman", "fromUser")
     people: bool = False
     mojibake: bool = False
     every_time: bool = False
+
+
+def layout_named(name: str) -> Layout:
+    """Return a row of ``layouts.toml``."""
+    table = read_data("layouts.toml")
+    row = {**table["usual"], **table[name]}
+    return Layout(**{each.name: row[each.name] for each in fields(Layout) if each.name in row})
 
 
 Reader = Callable[[Intake, Layout, Object, str], Sequence[Entry]]

@@ -22,7 +22,7 @@ from theanine.importers.base import Entry, Format, Intake
 from theanine.importers.chats import chat_sessions
 from theanine.importers.json_stream import Place, select
 from theanine.importers.schema import Object, as_object, is_object, objects_in
-from theanine.importers.table import Layout, finish, get, name_of
+from theanine.importers.table import finish, get, layout_named, name_of
 from theanine.importers.web_pages import is_telegram_page, telegram_blocks
 from theanine.importers.words import Words, note_unread, storable
 from theanine.types import History
@@ -43,7 +43,7 @@ _MEDIA = {
     "animation": "a GIF",
     "sticker": "a sticker",
 }
-_LAYOUT = Layout(time=("date_unixtime", "date"), id=("id",), name=(), role=())
+_LAYOUT = layout_named("telegram")
 
 
 def _sniff(intake: Intake) -> bool:
