@@ -132,7 +132,7 @@ def csv_heading(intake: Intake) -> Sequence[str]:
 def csv_rows(intake: Intake, delimiter: str) -> Iterator[tuple[str, Object]]:
     """Yield the rows of a CSV by their columns' names, with their places. Raises BadInput."""
     csv.field_size_limit(MAX_BYTES)
-    text = io.TextIOWrapper(cast("Any", _Unclosed(intake)), "utf-8", newline="")
+    text = io.TextIOWrapper(cast("Any", intake.source.stream()), "utf-8", newline="")
     reader = csv.DictReader(text, delimiter=delimiter)
     try:
         for row in reader:
@@ -144,21 +144,8 @@ def csv_rows(intake: Intake, delimiter: str) -> Iterator[tuple[str, Object]]:
     except (csv.Error, UnicodeDecodeError) as fault:
         where = f"{intake.name}, line {reader.line_num + 1}"
         raise BadInput(f"not CSV in UTF-8 ({fault}); save it as that", where) from None
-
-
-class _Unclosed(io.RawIOBase):
-    """The bytes of a source, which stay open when a reader of them is done."""
-
-    def __init__(self, intake: Intake) -> None:
-        self._stream = intake.source.stream()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        data = self._stream.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+    finally:
+        text.detach()  # the source stays open
 
 
 def group_rows(

@@ -15,37 +15,28 @@ from typing import TextIO
 
 from theanine.errors import BadInput, SettingsError
 from theanine.importers import (
-    beam,
     captions,
-    cc,
     chatgpt,
     claude,
-    claude_code,
-    codex,
-    cursor,
+    coding,
+    datasets,
     discord,
     gemini,
     imessage,
     jsonl,
-    locomo,
-    longmemeval,
     mail,
     mapped,
     markdown,
-    memorybank,
     messages,
-    msc,
     notes,
     other_memories,
     rows,
-    secom,
     signal,
     slack,
     telegram,
     text,
     whatsapp,
 )
-from theanine.importers import memories as memories_format
 from theanine.importers.base import Format, Intake, Kind, Options, Rejected
 from theanine.importers.describing import SQLITE_MAGIC, describe, describe_folder
 from theanine.importers.folder import Directory, Folder, Zip, is_zip
@@ -55,21 +46,14 @@ from theanine.importers.source import Source, opened, starts_export
 from theanine.importers.spool import Spool
 from theanine.types import History
 
-_MODULES = (
-    *(jsonl, text, chatgpt, claude, messages, markdown, notes),
-    *(whatsapp, imessage, telegram, slack, mail),
-    *(claude_code, codex, cursor),
-    *(gemini, signal, discord, captions, mapped),
-    *(locomo, msc, cc, memorybank, beam, longmemeval, secom),
-    other_memories,
-    memories_format,
-)
 FORMATS: Mapping[str, Format] = {
     format.name: format
     for format in (
-        *(module.FORMAT for module in _MODULES),
-        mapped.COPILOT,
-        *rows.FORMATS,
+        *(jsonl.FORMAT, text.FORMAT, chatgpt.FORMAT, claude.FORMAT, messages.FORMAT),
+        *(markdown.FORMAT, notes.FORMAT, whatsapp.FORMAT, imessage.FORMAT, telegram.FORMAT),
+        *(slack.FORMAT, mail.FORMAT, *coding.FORMATS, gemini.FORMAT, signal.FORMAT),
+        *(discord.FORMAT, captions.FORMAT, mapped.FORMAT, *datasets.FORMATS),
+        *(other_memories.FORMAT, datasets.MEMORIES, mapped.COPILOT, *rows.FORMATS),
     )
 }
 """The formats by name."""
