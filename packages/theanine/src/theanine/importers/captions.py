@@ -2,8 +2,7 @@
 
 A cue has times and words. Who speaks is a voice tag (``<v Ana>``), or a name before a colon; a cue
 without either goes on with the speaker before. Teams cuts one utterance into several cues, whose
-ids differ only after the last hyphen: they are one turn. A recording is one session; it begins when
-its file's name says, as Zoom's ``GMT20240513-195600`` does, else it is undated.
+ids differ only after the last hyphen: they are one turn.
 
 Sources: W3C "WebVTT", the help pages of Zoom and Teams. Never seen real.
 """

@@ -1,18 +1,12 @@
-"""ChatGPT's export: the zip archive as it comes, or ``conversations.json`` from it.
+"""ChatGPT's export: the zip archive, ``conversations.json`` from it, or its parts since 2026.
 
 A list of conversations, each a tree of messages::
 
     [{"id", "title", "create_time", "current_node", "mapping": {node: {"parent", "message":
       {"author": {"role"}, "create_time", "content": {"content_type", "parts"}, "metadata"}}}}]
 
-Exports since 2026 are split into ``conversations-000.json``, ``conversations-001.json`` and so
-on. Each conversation becomes a session, all in one history; of its tree, the branch that ends at
-``current_node``, or else at the last message, is read. What was said aloud is in parts of the type
-``audio_transcription``, next to pointers to the sound, and is read as text; pictures and files are
-noted as attachments. What the assistant wrote into a canvas (a message to ``canmore``) and the
-report of a deep research (``metadata.chatgpt_sdk.widget_state``) are its words. Thoughts, and
-messages that are hidden or of the system or of tools, are left out and counted. ``chat.html`` of
-the archive has the same list in a script.
+What was said aloud is in parts of the type ``audio_transcription``, a canvas in a message to
+``canmore``, the report of a deep research in ``metadata.chatgpt_sdk.widget_state``.
 
 Sources: skillsynchq/txcript ``docs/formats/chatgpt.md`` and mitkury/chatgpt-export-parser
 ``docs/chatgpt-data-export-format.md``. Exports of version 0.1 were real, voice and splits are as

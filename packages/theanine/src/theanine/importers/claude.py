@@ -1,15 +1,9 @@
-"""The export of Claude.ai: the zip archive as it comes, or ``conversations.json`` from it.
+"""The export of Claude.ai: the zip archive, or ``conversations.json`` or ``projects.json`` from it.
 
 ``[{"uuid", "name", "created_at", "chat_messages": [{"uuid", "sender": "human" or "assistant",
 "created_at", "text", "content": [{"type", "text"}], "attachments": [{"file_name",
-"extracted_content"}], "files": [{"file_name"}], "parent_message_uuid"?}]}]``. Each conversation
-becomes a session, all in one history. A message's words are its ``content``'s, or ``text`` where
-that has none; an artifact, which is a call of a tool there, is part of them, as is a pasted text:
-an attachment without a name or called ``paste.txt``. The texts of other attachments become turns of
-a tool. Of messages that were asked again, the branch that ends at the last message is read.
-
-The archive's ``users.json`` names the user. ``projects.json`` is one session a project: its
-description and instructions are the user's, its documents a tool's. ``memories.json`` is read by
+"extracted_content"}], "files": [{"file_name"}], "parent_message_uuid"?}]}]``. A message's words are
+its ``content``'s, or ``text`` where that has none. ``memories.json`` is read by
 :mod:`theanine.importers.other_memories`.
 
 Sources: basicmachines-co/basic-memory

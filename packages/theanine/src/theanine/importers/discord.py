@@ -2,11 +2,8 @@
 
 DiscordChatExporter writes a file a channel, ``{"guild": {"name"}, "channel": {"id", "name"},
 "messages": [{"id", "type", "timestamp", "content", "author": {"name", "nickname", "isBot"},
-"attachments": [{"fileName"}]}]}``. The package, a zip archive from Discord, has
-``messages/c<id>/messages.json`` with ``[{"ID", "Timestamp", "Contents", "Attachments"}]`` next to
-``channel.json``; it holds only the user's own messages, and ``account/user.json`` their name.
-Messages of bots, and of Discord about who joined or pinned, are left out and counted. Embeds,
-forwarded messages and polls are what was shared, with their words.
+"attachments": [{"fileName"}]}]}``. The package has ``messages/c<id>/messages.json`` with ``[{"ID",
+"Timestamp", "Contents", "Attachments"}]`` next to ``channel.json``, and ``account/user.json``.
 
 Sources: Tyrrrz/DiscordChatExporter ``DiscordChatExporter.Core/Exporting/JsonMessageWriter.cs``,
 peterhanania/Discord-Package, Edouard127/discord-package-parser. Never seen real.

@@ -1,12 +1,10 @@
 """Gemini's activity from Google Takeout: ``My Activity/Gemini Apps/MyActivity.json`` or ``.html``.
 
 ``[{"header": "Gemini Apps", "title": "Prompted …", "time", "safeHtmlItem": [{"html"}], "details":
-[{"url"}], "attachedFiles"}]``, newest first: each entry is a prompt and its answer. Entries belong
-to a conversation by the link in ``details`` where there is one; a pause of three hours starts a
-session. The words that introduce a prompt are those with which most titles of the file begin or
-end, in whatever language; of a few titles, those before a colon. Activities that are no prompts are
-the assistant's if they have an answer, else they are left out and counted. The HTML has the same in
-cells, which :mod:`theanine.importers.web_pages` reads as such entries.
+[{"url"}], "attachedFiles"}]``, newest first: each entry is a prompt and its answer. The words that
+introduce a prompt are those with which most titles of the file begin or end, in whatever language;
+of a few titles, those before a colon. Activities that are no prompts are the assistant's if they
+have an answer.
 
 Sources: AlexArchitect-Dev/gemini-takeout-refinery, jetpack3331/ai-chat-history-manager
 ``GEMINI.md``. Never seen real.

@@ -8,9 +8,7 @@
     Tapbacks:
         Loved by Bo
 
-A message begins after a blank line, with its date and, on the next line, its sender; a date with
-words after it is a note of the app. Of an edited message the last words are read. Tapbacks, effects
-and the copies of replies below what they reply to are left out and counted. Times are local.
+A date with words after it is a note of the app. Times are local.
 
 Source: ReagentX/imessage-exporter ``imessage-exporter/src/exporters/txt``. Never seen real.
 """

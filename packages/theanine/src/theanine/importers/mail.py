@@ -1,12 +1,8 @@
 """Mail: one ``.eml``, an ``.mbox``, or a folder or archive of them, such as Gmail's from Takeout.
 
-A thread is a session, its mails are turns in the order of their dates; a thread is told by Gmail's
-thread id, or the first mail that ``References`` and ``In-Reply-To`` lead to, also in another file
-of the folder, such as the box of sent mails. Quoted replies and signatures are stripped, HTML
-becomes text, attachments are named. Spam, trash, drafts, newsletters and automatic mails of an mbox
-are left out and counted. A mail whose date is missing or impossible is dated by when it was
-received, by the line "From " above it, or by the mail before it; else it has none. The user is the
-owner of the mailbox, as ``Delivered-To`` or Gmail's label *Sent* tells.
+A thread is told by Gmail's thread id, or the first mail that ``References`` and ``In-Reply-To``
+lead to, also in another file of the folder. The user is the owner of the mailbox, as
+``Delivered-To`` or Gmail's label *Sent* tells.
 
 Written from RFC 5322 and RFC 4155, read with the standard library's :mod:`email`, and Takeout's
 ``X-GM-THRID`` and ``X-Gmail-Labels`` (karlicoss/promnesia and purarue/google_takeout_parser name

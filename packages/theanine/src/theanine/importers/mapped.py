@@ -1,14 +1,8 @@
 """Files of programs that nobody knows: a mapping says where their messages are.
 
-A mapping is a JSON object; all of its fields but ``words`` can be left out::
-
-    {"conversations": "data.chats", "messages": "turns", "item": "", "words": "say", "role": "who",
-     "name": "author", "time": "when", "id": "uid", "title": "topic", "conversation": "thread",
-     "roles": {"me": "user", "bot": "assistant"}, "people": false, "delimiter": ";"}
-
-Values are paths of keys with dots between them; in CSV they are the names of columns, and
-``conversation`` is the column that tells conversations apart. :func:`propose` makes such a mapping
-for JSON, JSON Lines and CSV by what their fields hold: times, a few names, roles, and words.
+A mapping is a JSON object; docs/formats.md has its fields, whose values are paths of keys or, in
+CSV, names of columns. :func:`propose` makes one for JSON, JSON Lines and CSV by what their fields
+hold: times, a few names, roles, and words.
 """
 
 from __future__ import annotations

@@ -1,18 +1,7 @@
 """Chats in Markdown, as browser extensions and scripts save them: a heading or bold name a turn.
 
-::
-
-    # Ferry to Cres
-
-    ### User (2024-05-08 13:56:00)
-    I booked the ferry.
-
-    **Assistant:** How do you feel about it?
-
-The user is called User, You, Human, Me, Prompt or Q, the assistant Assistant, AI, Response, A or
-by the name of a well-known model, in any case, also as ``You said:``. A file is a session, named
-after it. A time in the headings or a date in the front matter dates it; else it only keeps the
-order. Names inside fenced code are words.
+A file is a session, named after it. A time in the headings or a date in the front matter dates it;
+else it only keeps the order. Names inside fenced code are words.
 
 Sources of the layouts: pionxzh/chatgpt-exporter (``#### You:``), basicmachines-co/basic-memory
 ``src/basic_memory/importers/chatgpt_importer.py`` (``### User (time)``), rashidazarang/

@@ -1,11 +1,8 @@
 """Message lists of language models: OpenAI's and Anthropic's ``{"role", "content"}``.
 
-A JSON list or JSON Lines of messages is one session. A list or JSON Lines of objects with
-``messages`` (also ``input`` or ``conversation``), such as the files of OpenAI's fine-tuning, has
-one session an object, named by its ``id``, ``conversation_id``, ``session_id`` or ``custom_id``.
-A message may also have an ``id``, a ``name``, and a time (``created_at``, ``timestamp``, ``time``
-or ``date``, in any writing); without times it is undated. The parts of a message are read by
-:mod:`theanine.messages`; messages of the system and of tools are left out and counted.
+A JSON list or JSON Lines of messages is one session; of objects with ``messages`` (also ``input``
+or ``conversation``), such as the files of OpenAI's fine-tuning, each is a session. The parts of a
+message are read by :mod:`theanine.messages`.
 """
 
 from __future__ import annotations

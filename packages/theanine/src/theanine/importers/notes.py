@@ -1,12 +1,7 @@
 """Plain notes: a folder of Markdown or text files, or one file.
 
 Each note is a session of the user's own words, a turn a section or, in a long section, a few
-paragraphs. It is dated by ``date:`` or ``created:`` in its front matter, by a date in its first
-heading or in its file name (``2024-05-08.md``, Logseq's ``2024_05_08.md``, ``May 8th, 2024.md``),
-or else by the file's last change. A file with several headings that begin with a date, such as a
-journal, has a note for each. Templates, deleted notes and the folders of plug-ins are left out.
-
-The layouts are those of Obsidian and Logseq (basicmachines-co/basic-memory
+paragraphs. The layouts are those of Obsidian and Logseq (basicmachines-co/basic-memory
 ``src/basic_memory/markdown``, front matter with ``title`` and ``created``).
 """
 

@@ -1,16 +1,5 @@
 """Read the files in which other memory systems keep their statements, with sources and dates.
 
-========================  ==========================================================================
-mem0                      ``get_all``, pages and exports of the platform: ``memory``, ``created_at``
-Zep, Graphiti             edges or facts: ``fact``, ``valid_at``, ``invalid_at``; nodes, episodes
-Letta                     an agent file (.af): memory blocks, and the conversation in it
-MCP's server-memory       the graph, as JSON Lines or as one object: entities and relations
-Hindsight                 memory units: ``text``, ``occurred_start``, ``mentioned_at``
-LangGraph, LangMem        items of a store: ``namespace``, ``key``, ``value``
-Claude                    ``memories.json`` of the archive, beside its conversations
-ChatGPT                   saved memories: JSON of the settings page, or lines "[date] - memory"
-========================  ==========================================================================
-
 A day is a session. Each statement is a turn by the system, never the user's own words, and is
 remembered unchanged. A fact that is valid until some day gets a second statement on that day, which
 says so. A statement without a date keeps none.

@@ -4,8 +4,7 @@ Its own export is ``main.jsonl``, a line an object: ``{"account"}``, ``{"recipie
 or "contact" or "group"}}``, ``{"chat": {"id", "recipientId"}}`` and ``{"chatItem": {"chatId",
 "authorId", "dateSent", "standardMessage": {"text": {"body"}, "attachments"}}}``. The tool
 signal-export writes a folder a chat with ``data.json``, a line a message: ``{"date", "sender",
-"body", "attachments", …}``, in which the user is called *Me*. Messages that are neither words nor
-something shared are left out and counted.
+"body", "attachments", …}``, in which the user is called *Me*.
 
 Sources: Cosmo697/signal-export-browser ``build_signal_db.py``, carderne/signal-export
 ``sigexport/models.py``. Never seen real.

@@ -3,10 +3,6 @@
 ``users.json``, ``channels.json``, ``groups.json``, ``mpims.json`` and ``dms.json`` list people and
 conversations; each conversation has a folder, named after the channel or the id of the direct
 messages, with a file a day: ``[{"type": "message", "user", "text", "ts", "subtype"?, "files"?}]``.
-Mentions get their names back. Words in ``blocks`` are the message's; shared messages, previews of
-links and the text of files are what was shared; a reply is in the session of its thread. Messages
-of apps, and of Slack about who joined or what was renamed, are left out and counted. The export
-doesn't say who asked for it: ``--speaker`` names the user.
 
 Sources: hfaran/slack-export-viewer ``slackviewer/reader.py``, ``message.py``, ``user.py``. Never
 seen real.

@@ -2,11 +2,7 @@
 
 One chat is ``{"name", "type", "id", "messages": [{"id", "type": "message", "date_unixtime", "from",
 "from_id", "text", "photo", "file", "media_type"}]}``; the account is ``{"personal_information",
-"chats": {"list": [chat, …]}, "left_chats": …, "stories": …}``. A text is a string or a list of
-strings and objects with ``text``. Messages of the service are left out and counted, what was shared
-becomes an attachment, with its words: polls, to-do lists, contacts, places. The user is the
-account's owner, where the file names one. The export's HTML is read by
-:mod:`theanine.importers.web_pages`.
+"chats": {"list": [chat, …]}, "left_chats": …, "stories": …}``.
 
 Sources: joweich/chat-miner ``chatminer/chatparsers.py`` and ``test/telegram``. Never seen real.
 """

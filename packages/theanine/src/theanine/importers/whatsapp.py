@@ -7,13 +7,9 @@
     24/3/14, 13:59:59: Ana: I booked the ferry.            (older iPhones)
     [13:56, 08/05/2024] Ana: I booked the ferry.           (copied from WhatsApp Web)
 
-Dates follow the phone's language: "pm", names of months and digits are read in all languages of
-CLDR. The order of day, month and year is found over the whole file, by what can be a month, then by
-the order in which no date goes back; a date without a year is of the year of its neighbors, or of
-the file's last change. Unmarked lines continue the message above them, and so does a chat pasted
-into a message. Lines without a speaker, and notes of WhatsApp itself, are left out and counted;
-those known only by their form are named. Pictures, recordings and files become attachments. In a
-chat of two, the user is the one whom the chat isn't named after.
+The order of day, month and year is found over the whole file, by what can be a month, then by the
+order in which no date goes back. Unmarked lines continue the message above them, and so does a
+chat pasted into a message. In a chat of two, the user is the one whom it isn't named after.
 
 Sources: joweich/chat-miner ``chatminer/chatparsers.py`` and ``test/whatsapp``, Dlurak/Whis
 ``src/lib/constants/whatsapp.ts``, and loaders that read Finnish, Arabic and Chinese exports.
