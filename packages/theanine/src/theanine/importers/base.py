@@ -19,8 +19,9 @@ from theanine.errors import BadInput
 from theanine.importers.dates import formatted_time, has_offset, iso_date_time
 from theanine.importers.folder import Folder
 from theanine.importers.json_stream import ITEMS, select
-from theanine.importers.schema import Object, as_object, check, parse, require_storable
+from theanine.importers.schema import Object, as_object, check, has_keys, parse, require_storable
 from theanine.importers.source import STANDARD_INPUT, Source, decode
+from theanine.importers.wording import read_data
 from theanine.types import History, ImportedMemory, Role, Transcript, Utterance
 
 T = TypeVar("T")
@@ -347,10 +348,6 @@ def history(name: str, transcripts: Iterable[Transcript], notes: Counter[str]) -
     return History(name=name, transcripts=ordered, notes=dict(+notes))
 
 
-def _none(_: Folder) -> Sequence[str]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """A file format of histories.
@@ -360,8 +357,8 @@ class Format:
         sniff: whether a source is of this format, by its ``kind``, ``first`` and ``lines``.
         read: yields the histories of a source.
             A long history can come in several parts of the same name.
-        memories: whether it can hold memories.
         pick: the files of this format in a folder or an archive, in the order of reading.
+        memories: whether it can hold memories.
         kind: the syntax of its sources, if they all have the same and it isn't JSON.
         joined: whether sessions of one key in several files are parts of one session.
         repairs: whether an item that can't be read is left out and reported, unless reading is
@@ -371,8 +368,32 @@ class Format:
     name: str
     sniff: Callable[[Intake], bool]
     read: Callable[[Intake], Iterator[History]]
+    pick: Callable[[Folder], Sequence[str]]
     memories: bool = False
-    pick: Callable[[Folder], Sequence[str]] = _none
     kind: Kind | None = None
     joined: bool = False
     repairs: bool = False
+
+
+def format_named(
+    name: str,
+    read: Callable[[Intake], Iterator[History]],
+    sniff: Callable[[Intake], bool] | None = None,
+    pick: Callable[[Folder], Sequence[str]] | None = None,
+) -> Format:
+    """Return the format of a row of ``formats.toml``.
+
+    Without ``sniff`` it is told by its keys, without ``pick`` by the names of its files.
+    """
+    row = read_data("formats.toml")[name]
+
+    def sniffed(intake: Intake) -> bool:
+        if row.get("kind") == "text" and intake.kind != "text":
+            return False
+        return sniff(intake) if sniff else has_keys(intake.first, row["keys"])
+
+    def picked(folder: Folder) -> Sequence[str]:
+        return folder.select(*row.get("files", ())) or folder.select(*row.get("otherwise", ()))
+
+    flags = {key: row[key] for key in ("kind", "memories", "joined", "repairs") if key in row}
+    return Format(name=name, sniff=sniffed, read=read, pick=pick or picked, **flags)

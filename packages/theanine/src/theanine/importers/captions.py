@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from theanine.importers.base import Entry, Format, Intake, SessionBuilder
+from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
 from theanine.importers.dates import Calendar
 from theanine.importers.source import decode
 from theanine.importers.times import time_in_name
@@ -47,8 +47,6 @@ class _Said:
 
 
 def _sniff(intake: Intake) -> bool:
-    if intake.kind != "text" or not intake.lines:
-        return False
     return intake.lines[0].startswith("WEBVTT") or any(
         _CUE.match(each) for each in intake.lines[:2]
     )
@@ -160,11 +158,4 @@ def _plain(text: str) -> str:
     return " ".join(html.unescape(_TAG.sub("", text)).split())
 
 
-FORMAT = Format(
-    name="captions",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: folder.select("*.vtt", "*.srt", "*.sbv"),
-    kind="text",
-    repairs=True,
-)
+FORMAT = format_named("captions", _read, _sniff)

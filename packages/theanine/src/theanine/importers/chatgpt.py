@@ -20,8 +20,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from theanine.importers.base import Format, Intake
-from theanine.importers.schema import Object, is_object, objects_in
+from theanine.importers.base import Intake, format_named
+from theanine.importers.schema import Object, get, is_object, objects_in
 from theanine.importers.table import (
     EMPTY,
     HIDDEN,
@@ -29,7 +29,6 @@ from theanine.importers.table import (
     Entry,
     Layout,
     finish,
-    get,
     layout_named,
     read_talks,
     role_in,
@@ -172,12 +171,4 @@ def _sniff(intake: Intake) -> bool:
     return tree and "inserted_at" not in first
 
 
-FORMAT = Format(
-    name="chatgpt",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: (
-        folder.select("conversations.json", "conversations-*.json") or folder.select("chat.html")
-    ),
-    repairs=True,
-)
+FORMAT = format_named("chatgpt", _read, _sniff)

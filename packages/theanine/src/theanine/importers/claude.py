@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.dates import Calendar
 from theanine.importers.json_stream import ITEMS, select
 from theanine.importers.schema import Object, is_object, objects_in, require_storable
@@ -126,14 +126,8 @@ def _document(intake: Intake, doc: Object, where: str) -> Entry:
     return Entry(where, "tool", name, storable(text), key=key_of(doc.get("uuid")), at=at)
 
 
-FORMAT = Format(
-    name="claude",
-    sniff=lambda intake: (
-        isinstance(intake.first.get("chat_messages"), list) or _is_project(intake.first)
-    ),
-    read=_read,
-    pick=lambda folder: folder.select(
-        "conversations.json", "conversations-*.json", "projects.json"
-    ),
-    repairs=True,
-)
+def _sniff(intake: Intake) -> bool:
+    return isinstance(intake.first.get("chat_messages"), list) or _is_project(intake.first)
+
+
+FORMAT = format_named("claude", _read, _sniff)

@@ -34,7 +34,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chats import NO_TIME
 from theanine.importers.folder import Folder
 from theanine.importers.schema import Object, as_object, objects_in, parse, printable
@@ -287,31 +287,16 @@ def _cursor_entries(intake: Intake, bubble: Object, where: str) -> Sequence[Entr
     return [Entry(where, role, text=text, key=key_of(bubble.get("bubbleId")), at=at)]
 
 
+def _pick_cursor(folder: Folder) -> Sequence[str]:
+    return [name for name in folder.select("state.vscdb") if "workspaceStorage" not in name]
+
+
+def _is_cursor(intake: Intake) -> bool:
+    return intake.kind == "sqlite" and b"cursorDiskKV" in intake.source.head
+
+
 FORMATS = (
-    Format(
-        name="claude-code",
-        sniff=_is_claude,
-        read=_read_claude,
-        pick=_pick_claude,
-        kind="lines",
-        repairs=True,
-    ),
-    Format(
-        name="codex",
-        sniff=_is_codex,
-        read=_read_codex,
-        pick=lambda folder: folder.select("rollout-*.jsonl"),
-        kind="lines",
-        repairs=True,
-    ),
-    Format(
-        name="cursor",
-        sniff=lambda intake: intake.kind == "sqlite" and b"cursorDiskKV" in intake.source.head,
-        read=_read_cursor,
-        pick=lambda folder: [
-            name for name in folder.select("state.vscdb") if "workspaceStorage" not in name
-        ],
-        kind="sqlite",
-        repairs=True,
-    ),
+    format_named("claude-code", _read_claude, _is_claude, _pick_claude),
+    format_named("codex", _read_codex, _is_codex),
+    format_named("cursor", _read_cursor, _is_cursor, _pick_cursor),
 )

@@ -42,7 +42,7 @@ from typing import Literal
 from pydantic import Field
 
 from theanine.errors import BadInput
-from theanine.importers.base import SPEAKERS, Entry, Format, Intake, each_record
+from theanine.importers.base import SPEAKERS, Entry, Intake, each_record, format_named
 from theanine.importers.dates import parse_duration
 from theanine.importers.folder import Folder
 from theanine.importers.json_stream import ITEMS, select
@@ -508,55 +508,29 @@ def _secom_sessions(intake: Intake) -> Iterator[UntimedSession]:
             yield UntimedSession(f"{intake.stem}/{int(index) + 1}", turns, where)
 
 
-MSC = Format(
-    name="msc",
-    sniff=lambda intake: {"dialog", "previous_dialogs"} <= intake.first.keys(),
-    read=each_record(_msc),
-    pick=_pick_msc,
-    memories=True,
-)
-CC = Format(
-    name="cc",
-    sniff=lambda intake: (
-        "dataID" in intake.first and "first session dialogue" in _with_blanks(intake.first)
-    ),
-    read=each_record(_cc),
-)
+def _is_locomo(intake: Intake) -> bool:
+    return isinstance(intake.first.get("conversation"), dict) and "sample_id" in intake.first
+
+
+def _is_cc(intake: Intake) -> bool:
+    return "dataID" in intake.first and "first session dialogue" in _with_blanks(intake.first)
+
+
+def _is_beam(intake: Intake) -> bool:
+    return {"turns", "batch_number"} <= intake.first.keys() or _holds_plans(intake.first)
+
+
+def _is_secom(intake: Intake) -> bool:
+    return _EXCHANGES.match(intake.source.head.decode("utf-8", "replace")) is not None
+
+
+MSC = format_named("msc", each_record(_msc), pick=_pick_msc)
+CC = format_named("cc", each_record(_cc), _is_cc)
 FORMATS = (
-    Format(
-        name="locomo",
-        sniff=lambda intake: (
-            isinstance(intake.first.get("conversation"), dict) and "sample_id" in intake.first
-        ),
-        read=each_record(_locomo),
-        memories=True,
-    ),
-    MSC,
-    CC,
-    Format(name="memorybank", sniff=_is_memorybank, read=_memorybank),
-    Format(
-        name="beam",
-        sniff=lambda intake: (
-            {"turns", "batch_number"} <= intake.first.keys() or _holds_plans(intake.first)
-        ),
-        read=_beam,
-        pick=_pick_beam,
-    ),
-    Format(
-        name="longmemeval",
-        sniff=lambda intake: "haystack_sessions" in intake.first,
-        read=each_record(_longmemeval),
-    ),
-    Format(
-        name="secom",
-        sniff=lambda intake: bool(_EXCHANGES.match(intake.source.head.decode("utf-8", "replace"))),
-        read=_secom,
-        kind="json",
-    ),
+    *(format_named("locomo", each_record(_locomo), _is_locomo), MSC, CC),
+    format_named("memorybank", _memorybank, _is_memorybank),
+    format_named("beam", _beam, _is_beam, _pick_beam),
+    format_named("longmemeval", each_record(_longmemeval)),
+    format_named("secom", _secom, _is_secom),
 )
-MEMORIES = Format(
-    name="memories",
-    sniff=lambda intake: "dataID" in intake.first and isinstance(intake.first.get("summary"), dict),
-    read=_memories,
-    memories=True,
-)
+MEMORIES = format_named("memories", _memories)

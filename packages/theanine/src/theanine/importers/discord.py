@@ -13,18 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chats import ChatSessions, chat_sessions
 from theanine.importers.json_stream import select
 from theanine.importers.schema import (
     Object,
     as_object,
+    get,
     is_object,
     objects_in,
     parse,
     require_storable,
 )
-from theanine.importers.table import finish, get, layout_named, name_of
+from theanine.importers.table import finish, layout_named, name_of
 from theanine.importers.times import is_zoneless
 from theanine.importers.web_pages import discord_blocks, is_discord_page
 from theanine.importers.words import Words, note_unread, quoted
@@ -166,12 +167,9 @@ def _own_messages(intake: Intake, owner: str) -> Iterator[Entry]:
             yield from finish(intake, message, words, entry, _OWN_LAYOUT)
 
 
-FORMAT = Format(
-    name="discord",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: [
-        name for name in folder.select("messages.json") if "messages/c" in name.lower()
-    ],
-    repairs=True,
+FORMAT = format_named(
+    "discord",
+    _read,
+    _sniff,
+    pick=lambda folder: [n for n in folder.select("messages.json") if "messages/c" in n.lower()],
 )

@@ -18,8 +18,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chats import ChatSessions
+from theanine.importers.folder import Folder
 from theanine.importers.html_text import html_to_text
 from theanine.importers.schema import Object, is_object, objects_in
 from theanine.importers.table import finish, layout_named
@@ -154,15 +155,10 @@ def _sniff(intake: Intake) -> bool:
     )
 
 
-FORMAT = Format(
-    name="gemini",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: [
-        name
-        for name in folder.select("*.json", "*.html")
-        if "gemini" in name.lower()
-        and re.search(r"(?:Akt|Act|アクティビティ|活动|活動)", name, re.I)
-    ],
-    repairs=True,
-)
+def _pick(folder: Folder) -> Sequence[str]:
+    activity = re.compile(r"Akt|Act|アクティビティ|活动|活動", re.IGNORECASE)
+    names = folder.select("*.json", "*.html")
+    return [name for name in names if "gemini" in name.lower() and activity.search(name)]
+
+
+FORMAT = format_named("gemini", _read, _sniff, _pick)

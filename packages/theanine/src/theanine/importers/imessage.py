@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from theanine.importers.base import ZONELESS, Entry, Format, Intake
+from theanine.importers.base import ZONELESS, Entry, Intake, format_named
 from theanine.importers.chats import chat_sessions
 from theanine.importers.dates import check_date
 from theanine.importers.folder import Folder
@@ -112,15 +112,12 @@ def _content(intake: Intake, lines: Sequence[str]) -> tuple[str, str]:
 
 
 def _sniff(intake: Intake) -> bool:
-    lines = intake.lines
-    return intake.kind == "text" and any(
-        (header := _HEADER.fullmatch(line)) and _RECEIPT.fullmatch(header["more"] or "")
-        for line in lines[:4]
-    )
+    headers = filter(None, map(_HEADER.fullmatch, intake.lines[:4]))
+    return any(_RECEIPT.fullmatch(header["more"] or "") for header in headers)
 
 
 def _pick(folder: Folder) -> Sequence[str]:
     return [name for name in folder.select("*.txt") if re.search(r"(?:^|/)\+?\d{5,}[^/]*$", name)]
 
 
-FORMAT = Format(name="imessage", sniff=_sniff, read=_read, pick=_pick, kind="text")
+FORMAT = format_named("imessage", _read, _sniff, _pick)

@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import AliasChoices, Field
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, SessionBuilder, history
+from theanine.importers.base import Intake, SessionBuilder, format_named, history
 from theanine.importers.dates import Calendar, iso_time
 from theanine.importers.schema import Filled, Item, Object, Text, check, printable
 from theanine.importers.timestamps import SYNTHETIC
@@ -172,9 +172,4 @@ def _transcripts(intake: Intake, person: _Person) -> Iterator[Transcript]:
                 yield session.build(at, dated=calendar.dated)
 
 
-FORMAT = Format(
-    name="jsonl",
-    sniff=_sniff,
-    read=_read,
-    memories=True,
-)
+FORMAT = format_named("jsonl", _read, _sniff)

@@ -30,7 +30,7 @@ from typing import BinaryIO, cast
 
 from theanine.clock import fault_of_time
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Format, Intake, SessionBuilder
+from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
 from theanine.importers.charsets import decode_charset
 from theanine.importers.dates import DEFAULT_START
 from theanine.importers.folder import Folder
@@ -125,8 +125,6 @@ def _survey(folder: Folder) -> _Survey:
 
 
 def _sniff(intake: Intake) -> bool:
-    if intake.kind != "text":
-        return False
     lines = intake.lines
     if _FROM.match(intake.source.head.lstrip()):
         lines = lines[1:]
@@ -346,11 +344,4 @@ def _decoded(part: Message) -> str:
     return decode_charset(data, part.get_content_charset("utf-8"))
 
 
-FORMAT = Format(
-    name="mail",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: folder.select("*.mbox", "*.eml", "mbox"),
-    kind="text",
-    joined=True,
-)
+FORMAT = format_named("mail", _read, _sniff)

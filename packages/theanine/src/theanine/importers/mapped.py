@@ -17,9 +17,9 @@ from itertools import islice, pairwise
 from typing import Any, cast
 
 from theanine.errors import BadInput, SettingsError
-from theanine.importers.base import Format, Intake
-from theanine.importers.schema import MAX_BYTES, Object, is_object, parse
-from theanine.importers.table import ROLES, Layout, get, layout_named, read_talks
+from theanine.importers.base import Intake, format_named
+from theanine.importers.schema import MAX_BYTES, Object, get, is_object, parse
+from theanine.importers.table import ROLES, Layout, layout_named, read_talks
 from theanine.importers.times import any_time
 from theanine.importers.words import in_snake_case, is_prose
 from theanine.types import History, Role
@@ -333,20 +333,6 @@ def _is_named(path: str, pattern: str) -> bool:
     return re.fullmatch(pattern, key, re.IGNORECASE) is not None
 
 
-FORMAT = Format(
-    name="csv",
-    sniff=_sniff_csv,
-    read=_read_csv,
-    pick=lambda folder: folder.select("*.csv"),
-    kind="text",
-    repairs=True,
-)
-COPILOT = Format(
-    name="copilot",
-    sniff=_is_copilot,
-    read=_read_csv,
-    pick=lambda folder: folder.select("copilot-activity-history*.csv"),
-    kind="text",
-    repairs=True,
-)
-MAPPED = Format(name="mapped", sniff=lambda intake: False, read=_read, repairs=True)
+FORMAT = format_named("csv", _read_csv, _sniff_csv)
+COPILOT = format_named("copilot", _read_csv, _is_copilot)
+MAPPED = format_named("mapped", _read, lambda intake: False)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from theanine.importers.base import Entry, Format, Intake, SessionBuilder
+from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
 from theanine.importers.dates import Calendar, positions
 from theanine.importers.front_matter import (
     ISO_DATE,
@@ -124,9 +124,4 @@ def _times(intake: Intake, turns: Sequence[_Turn], date: str) -> tuple[list[date
     return calendar.place(len(turns), None, intake.name), calendar.dated
 
 
-FORMAT = Format(
-    name="markdown",
-    sniff=lambda intake: intake.kind == "text" and is_chat(intake.lines),
-    read=_read,
-    kind="text",
-)
+FORMAT = format_named("markdown", _read, lambda intake: is_chat(intake.lines))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake
+from theanine.importers.base import Intake, format_named
 from theanine.importers.schema import Object, objects_in
 from theanine.importers.table import (
     ROLES,
@@ -70,4 +70,4 @@ def _message(intake: Intake, layout: Layout, record: Object, where: str) -> Sequ
     return finish(intake, record, words, entry, layout)
 
 
-FORMAT = Format(name="messages", sniff=_sniff, read=_read, repairs=True)
+FORMAT = format_named("messages", _read, _sniff)

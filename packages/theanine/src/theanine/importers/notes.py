@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import product
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Format, Intake, SessionBuilder
+from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
 from theanine.importers.dates import positions
 from theanine.importers.folder import Folder
 from theanine.importers.front_matter import (
@@ -163,7 +163,7 @@ def _named_by_obsidian(folder: Folder) -> Sequence[str]:
 
 
 def _sniff(intake: Intake) -> bool:
-    if intake.kind != "text" or is_chat(intake.lines):
+    if is_chat(intake.lines):
         return False
     dated = any(map(_heading_date, intake.lines))
     front = intake.source.head.lstrip().startswith(b"---")
@@ -173,4 +173,4 @@ def _sniff(intake: Intake) -> bool:
     return intake.folder is not None or is_note
 
 
-FORMAT = Format(name="notes", sniff=_sniff, read=_read, pick=_pick, kind="text")
+FORMAT = format_named("notes", _read, _sniff, _pick)

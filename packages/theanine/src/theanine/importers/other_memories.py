@@ -21,7 +21,7 @@ from datetime import UTC, date, datetime
 from typing import cast
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Format, Intake, SessionBuilder
+from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
 from theanine.importers.chats import chat_sessions
 from theanine.importers.claude import account_name
 from theanine.importers.dates import DEFAULT_START
@@ -394,11 +394,4 @@ def _sniff(intake: Intake) -> bool:
     return _is_agent_file(first) or any(True for _ in _read_record(first))
 
 
-FORMAT = Format(
-    name="other-memories",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: folder.select("memories.json", "memory.json", "memory.jsonl", "*.af"),
-    memories=True,
-    joined=True,
-)
+FORMAT = format_named("other-memories", _read, _sniff)

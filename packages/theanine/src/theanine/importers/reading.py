@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from functools import partial
@@ -170,23 +170,24 @@ def read_histories(
     formats: list[str] = []
     named = mapped.MAPPED if layout is not None else FORMATS[format] if format else None
     sources = _intakes(source, named, options, rejected)
-    for intake, candidates in sources:
-        before = spool.count
-        # In a folder, a file that can't be read is one invalid item.
-        with nullcontext() if intake.folder is None else intake.catching():
-            chosen = _detect(intake, candidates)
-            _check_memories(chosen, options)
-            formats.append(chosen.name)
-            intake.format = chosen.name
-            tolerated = left_out if chosen.repairs and not strict else rejected
-            for part in chosen.read(intake):
-                tolerated += spool.add(part, joined=chosen.joined)
-            if tolerated is left_out and spool.count:
-                left_out += intake.faults
-                intake.faults.clear()
-            if spool.count == before and not intake.faults and intake.folder is None:
-                raise BadInput(_nothing(chosen.name, spool.notes), intake.name)
-        rejected += intake.faults
+    with closing(sources):  # which closes the file, also after a fault
+        for intake, candidates in sources:
+            before = spool.count
+            # In a folder, a file that can't be read is one invalid item.
+            with nullcontext() if intake.folder is None else intake.catching():
+                chosen = _detect(intake, candidates)
+                _check_memories(chosen, options)
+                formats.append(chosen.name)
+                intake.format = chosen.name
+                tolerated = left_out if chosen.repairs and not strict else rejected
+                for part in chosen.read(intake):
+                    tolerated += spool.add(part, joined=chosen.joined)
+                if tolerated is left_out and spool.count:
+                    left_out += intake.faults
+                    intake.faults.clear()
+                if spool.count == before and not intake.faults and intake.folder is None:
+                    raise BadInput(_nothing(chosen.name, spool.notes), intake.name)
+            rejected += intake.faults
     histories = spool.histories()
     if (rejected and not keep_going) or (left_out and not histories):
         raise _refusal([*rejected, *left_out], source)
@@ -234,7 +235,7 @@ def _nothing(format: str, notes: Mapping[str, int]) -> str:
 
 def _intakes(
     origin: Path | TextIO, format: Format | None, options: Options, rejected: list[Rejected]
-) -> Iterator[tuple[Intake, Sequence[Format]]]:
+) -> Generator[tuple[Intake, Sequence[Format]]]:
     """Yield each file to read, with the formats that it can have."""
     if isinstance(origin, Path) and origin.is_dir():
         yield from _intakes_in(Directory(origin), format, options, rejected)

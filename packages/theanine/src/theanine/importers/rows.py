@@ -1,24 +1,21 @@
 """Formats that are rows of :mod:`theanine.importers.table`.
 
-What a row of ``layouts.toml`` can't say is a few lines of Python here. None of these has seen a
+What a row of ``formats.toml`` can't say is a few lines of Python here. None of these has seen a
 real export; the layouts are as published loaders of each service read them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from theanine.importers.base import Format, Intake
-from theanine.importers.folder import Folder
+from theanine.importers.base import Format, Intake, format_named
 from theanine.importers.html_text import html_to_text
-from theanine.importers.schema import Object, is_object, objects_in
+from theanine.importers.schema import Object, has_keys, is_object, objects_in
 from theanine.importers.table import (
     HIDDEN,
     Entry,
     Layout,
-    Path,
     Reader,
-    get,
     layout_named,
     read_entry,
     read_talks,
@@ -29,45 +26,26 @@ from theanine.importers.wording import read_data
 from theanine.importers.words import note_unread
 from theanine.types import History
 
-_LOOKED_AT = 3
 CALLS = "service messages left out"
 
 
-def _format(name: str) -> Format:
-    """Return the format of a row."""
-    row, layout = read_data("layouts.toml")[name], layout_named(name)
-    read_message = _READERS.get(name, read_entry)
-    is_page, read_page = _PAGES.get(name, (None, None))
-
-    def pick(folder: Folder) -> Sequence[str]:
-        return folder.select(*row["files"]) if "files" in row else ()
+def _row(
+    name: str,
+    read_message: Reader = read_entry,
+    is_page: Callable[[Intake], bool] = lambda intake: False,
+    read_page: Callable[[Intake], Object] = lambda intake: {},
+) -> Format:
+    """Return a format whose row says all; some are also web pages, which are told and read so."""
+    row, layout = read_data("formats.toml")[name], layout_named(name)
 
     def sniff(intake: Intake) -> bool:
-        if intake.kind == "text":
-            return is_page is not None and is_page(intake)
-        return intake.kind in ("json", "lines") and _matches(intake.first, row["keys"])
+        return is_page(intake) or has_keys(intake.first, row["keys"])
 
     def read(intake: Intake) -> Iterator[History]:
-        page = read_page(intake) if read_page and intake.kind == "text" else None
-        records = [(intake.name, page)] if page else None
-        return read_talks(intake, layout, read_message, records=records)
+        page = [(intake.name, read_page(intake))] if intake.kind == "text" else None
+        return read_talks(intake, layout, read_message, records=page)
 
-    return Format(name=name, sniff=sniff, read=read, pick=pick, repairs=True)
-
-
-def _matches(first: object, keys: Sequence[Sequence[Path]]) -> bool:
-    """Return whether the first object of a source has the keys of a format."""
-    return any(
-        all(_has(first, path.replace(".0.", f".{item}.")) for path in paths)
-        for paths in keys
-        for item in range(_LOOKED_AT)
-    )
-
-
-def _has(value: object, path: Path) -> bool:
-    parent, _, key = path.rpartition(".")
-    holder = get(value, parent)
-    return key in holder if is_object(holder) else get(value, path) is not None
+    return format_named(name, read, sniff)
 
 
 def _version(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
@@ -116,13 +94,13 @@ def _skype(intake: Intake, layout: Layout, message: Object, where: str) -> Seque
     return read_entry(intake, layout, {**message, "displayName": name}, where)
 
 
-_READERS: Mapping[str, Reader] = {
-    "lmstudio": _version,
-    "sillytavern": _tavern,
-    "character-ai": _character,
-    "skype": _skype,
-}
-_PAGES: Mapping[str, tuple[Callable[[Intake], bool], Callable[[Intake], Object]]] = {
-    "messenger": (is_messenger_page, messenger_talk)
-}
-FORMATS = tuple(_format(name) for name, row in read_data("layouts.toml").items() if "keys" in row)
+FORMATS = (
+    *map(_row, ("deepseek", "grok", "open-webui", "librechat")),
+    _row("lmstudio", _version),
+    *map(_row, ("jan", "google-chat")),
+    _row("messenger", is_page=is_messenger_page, read_page=messenger_talk),
+    _row("character-ai", _character),
+    _row("sillytavern", _tavern),
+    _row("skype", _skype),
+    *map(_row, ("typingmind", "chatbot-ui", "mistral")),
+)

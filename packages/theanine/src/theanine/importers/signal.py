@@ -15,10 +15,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chats import ChatSessions
-from theanine.importers.schema import Object, as_object, is_object, objects_in, require_storable
-from theanine.importers.table import finish, get, layout_named, name_of
+from theanine.importers.schema import (
+    Object,
+    as_object,
+    get,
+    is_object,
+    objects_in,
+    require_storable,
+)
+from theanine.importers.table import finish, layout_named, name_of
 from theanine.importers.words import Words, note_unread, quoted, said_in, storable
 from theanine.types import History
 
@@ -154,11 +161,4 @@ def _read_plain(intake: Intake) -> Iterator[History]:
     yield intake.part(intake.user_name())
 
 
-FORMAT = Format(
-    name="signal",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: folder.select("main.jsonl") or folder.select("*/data.json"),
-    kind="lines",
-    repairs=True,
-)
+FORMAT = format_named("signal", _read, _sniff)

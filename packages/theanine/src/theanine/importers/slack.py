@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chats import chat_sessions
 from theanine.importers.folder import Folder
 from theanine.importers.json_stream import ITEMS, select
@@ -248,11 +248,6 @@ def _pick(folder: Folder) -> Sequence[str]:
     ]
 
 
-FORMAT = Format(
-    name="slack",
-    sniff=lambda intake: bool(intake.folder and _pick(intake.folder)),
-    read=_read,
-    pick=_pick,
-    joined=True,
-    repairs=True,
+FORMAT = format_named(
+    "slack", _read, lambda intake: bool(intake.folder and _pick(intake.folder)), _pick
 )

@@ -27,15 +27,12 @@ from theanine.importers.base import ZONELESS, Entry, Intake, SessionBuilder
 from theanine.importers.chats import NO_TIME, ChatSessions
 from theanine.importers.dates import Calendar
 from theanine.importers.json_stream import select
-from theanine.importers.schema import Object, as_object, is_object, objects_in
+from theanine.importers.schema import Object, Path, as_object, get, is_object, objects_in
 from theanine.importers.times import any_time, is_zoneless, time_in_name
 from theanine.importers.timestamps import SYNTHETIC
 from theanine.importers.wording import read_data
 from theanine.importers.words import Words, note_unread, said_in, storable
 from theanine.types import History, Role
-
-Path = str
-"""Keys that lead to a value, with dots between them."""
 
 ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("user", "human", "you", "me", "request", "prompt", "client"), "user"),
@@ -99,29 +96,14 @@ class Layout:
 
 
 def layout_named(name: str) -> Layout:
-    """Return a row of ``layouts.toml``."""
-    table = read_data("layouts.toml")
+    """Return a row of ``formats.toml``."""
+    table = read_data("formats.toml")
     row = {**table["usual"], **table[name]}
     return Layout(**{each.name: row[each.name] for each in fields(Layout) if each.name in row})
 
 
 Reader = Callable[[Intake, Layout, Object, str], Sequence[Entry]]
 """Reads a message at a place: its turn, what it brought along, or nothing, which is then noted."""
-
-
-def get(value: object, path: Path) -> object:
-    """Return what is at a path of keys; None if it isn't there. A number is a place in a list."""
-    if "." not in path:
-        return value.get(path) if is_object(value) and path else None if path else value
-    for key in path.split("."):
-        if is_object(value):
-            value = value.get(key)
-        elif isinstance(value, list) and key.isdigit():
-            items = cast("list[object]", value)
-            value = items[int(key)] if int(key) < len(items) else None
-        else:
-            return None
-    return value
 
 
 def without(value: Mapping[str, object], path: Path) -> Object:

@@ -10,15 +10,16 @@ Sources: joweich/chat-miner ``chatminer/chatparsers.py`` and ``test/telegram``. 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import cast
 
-from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chats import chat_sessions
+from theanine.importers.folder import Folder
 from theanine.importers.json_stream import Place, select
-from theanine.importers.schema import Object, as_object, is_object, objects_in
-from theanine.importers.table import finish, get, layout_named, name_of
+from theanine.importers.schema import Object, as_object, get, is_object, objects_in
+from theanine.importers.table import finish, layout_named, name_of
 from theanine.importers.web_pages import is_telegram_page, telegram_blocks
 from theanine.importers.words import Words, note_unread, storable
 from theanine.types import History
@@ -193,15 +194,8 @@ def _page(name: str) -> tuple[str, int]:
     return folder, int(re.sub(r"\D", "", file) or 1)
 
 
-FORMAT = Format(
-    name="telegram",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: (
-        folder.select("result.json")
-        or sorted(
-            (name for name in folder.select("messages*.html") if "messages" in name), key=_page
-        )
-    ),
-    repairs=True,
-)
+def _pick(folder: Folder) -> Sequence[str]:
+    return folder.select("result.json") or sorted(folder.select("messages*.html"), key=_page)
+
+
+FORMAT = format_named("telegram", _read, _sniff, _pick)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Format, Intake, Rejected
+from theanine.importers.base import Entry, Intake, Rejected, format_named
 from theanine.importers.source import STANDARD_INPUT
 from theanine.importers.timestamps import UntimedSession, make_history
 from theanine.types import History, Role
@@ -129,11 +129,4 @@ def _dated_sessions(
             yield UntimedSession(key, _turns(intake, block), where, at)
 
 
-FORMAT = Format(
-    name="text",
-    sniff=lambda intake: (
-        intake.kind == "text" and any(_TURN.fullmatch(line) for line in intake.lines[:5])
-    ),
-    read=_read,
-    kind="text",
-)
+FORMAT = format_named("text", _read, lambda intake: any(map(_TURN.fullmatch, intake.lines[:5])))
