@@ -159,7 +159,7 @@ class Intake:
         """Return a part of a history that may change until it is exported again.
 
         Its sessions get the format's name as ``source`` in their metadata. It takes the notes since
-        the previous part.
+        the previous part; those after the last one are taken by who reads the parts.
         """
         notes = dict(+self.notes)
         self.notes.clear()
@@ -235,11 +235,11 @@ def each_record(
     def read_all(intake: Intake) -> Iterator[History]:
         for where, record in intake.records():
             with intake.catching():
-                intake.notes = Counter()
                 history = read(intake, record, where)
                 if not history.transcripts:
                     raise BadInput("it has no turns or memories; leave it out", where)
                 yield history
+            intake.notes = Counter()  # a history has its own
 
     return read_all
 
@@ -345,7 +345,9 @@ def history(name: str, transcripts: Iterable[Transcript], notes: Counter[str]) -
     ordered = sorted(unordered, key=lambda transcript: transcript.at)
     if moved := sum(a is not b for a, b in zip(unordered, ordered, strict=True)):
         notes["sessions sorted by time"] += moved
-    return History(name=name, transcripts=ordered, notes=dict(+notes))
+    counted = dict(+notes)
+    notes.clear()
+    return History(name=name, transcripts=ordered, notes=counted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

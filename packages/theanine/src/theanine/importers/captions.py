@@ -68,7 +68,6 @@ def _read(intake: Intake) -> Iterator[History]:
                 entry = Entry(said.where, "user", said.speaker, said.text, at=at)
                 session.append(intake.turn(entry), said.where)
         yield intake.part(name, session.build(start, dated=dated))
-    yield intake.part(name)
 
 
 def _turns(intake: Intake) -> Iterator[_Said]:

@@ -116,7 +116,6 @@ def _projects(intake: Intake, owner: str) -> Iterator[History]:
             intake.notes[NO_TEXT] += not entries
             talk = Talk(intake, LAYOUT, record, f"{intake.stem}/{number}", where, calendar)
             yield from talk.finish(entries, name, at)
-    yield intake.part(name)
 
 
 def _document(intake: Intake, doc: Object, where: str) -> Entry:

@@ -103,7 +103,6 @@ def _read_claude(intake: Intake) -> Iterator[History]:
                 intake.notes[f'lines of the unknown type "{unknown}" left out'] += 1
     talk = Talk(intake, _CLAUDE, {}, intake.stem, intake.name, metadata=metadata)
     yield from talk.finish(entries, intake.user_name())
-    yield intake.part(intake.user_name())
 
 
 def _claude_entries(intake: Intake, record: Object, entry: Entry) -> Sequence[Entry]:
@@ -187,7 +186,6 @@ def _read_codex(intake: Intake) -> Iterator[History]:
         latest = any_time(record.get("timestamp"), intake.options.local) or latest
     talk = Talk(intake, _CODEX, {}, intake.stem, intake.name, metadata=metadata)
     yield from talk.finish(entries, intake.user_name())
-    yield intake.part(intake.user_name())
 
 
 def _codex_entries(intake: Intake, item: Object, entry: Entry) -> Sequence[Entry]:
@@ -237,7 +235,6 @@ def _read_cursor(intake: Intake) -> Iterator[History]:
         raise BadInput(
             f"a database that can't be read ({fault}); copy it while Cursor is closed", intake.name
         ) from None
-    yield intake.part(intake.user_name())
 
 
 @contextmanager

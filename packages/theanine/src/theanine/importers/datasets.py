@@ -167,7 +167,8 @@ def _msc(intake: Intake, record: Object, where: str) -> History:
     name = episode.metadata.initial_data_id
     sessions: list[UntimedSession] = []
     previous_age: timedelta | None = None
-    for i, dialog in enumerate([*(episode.previous_dialogs or []), episode]):
+    dialogs: list[_Dialog] = [*(episode.previous_dialogs or []), episode]
+    for i, dialog in enumerate(dialogs):
         at_dialog, age = where, timedelta()
         if dialog is not episode:
             at_dialog = f"{where}, previous_dialogs[{i}]"

@@ -52,14 +52,12 @@ def _read(intake: Intake) -> Iterator[History]:
         rows = (row for row in page if "author" in row[1])
         messages = (m for where, each in rows for m in _message(intake, each, where))
         yield from chat_sessions(intake, intake.user_name(), title, messages)
-        yield intake.part(intake.user_name())
         return
     if "Contents" in intake.first:
         owner, title = _owner(intake), _channel(intake)
         messages = _own_messages(intake, owner)
         name = intake.user_name(owner)
         yield from chat_sessions(intake, name, title, messages, either_order=True)
-        yield intake.part(name)
         return
     about: dict[str, object] = {}
     sessions: ChatSessions | None = None
@@ -80,7 +78,6 @@ def _read(intake: Intake) -> Iterator[History]:
                 yield from sessions.add(message)
     if sessions is not None:
         yield from sessions.end()
-    yield intake.part(intake.user_name())
 
 
 def _title(channel: object, guild: object) -> str:

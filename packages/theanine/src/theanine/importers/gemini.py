@@ -97,7 +97,6 @@ def _read(intake: Intake) -> Iterator[History]:
             for message in messages:
                 yield from sessions.add(message)
     yield from sessions.end()
-    yield intake.part(intake.user_name())
 
 
 def _entries(intake: Intake) -> Iterator[tuple[str, Object]]:

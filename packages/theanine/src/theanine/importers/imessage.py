@@ -46,7 +46,6 @@ def _read(intake: Intake) -> Iterator[History]:
     name = intake.user_name()
     chat = require_storable(intake.source.stem, intake.name)
     yield from chat_sessions(intake, name, chat, _messages(intake), either_order=True)
-    yield intake.part(name)
 
 
 def _messages(intake: Intake) -> Iterator[Entry]:

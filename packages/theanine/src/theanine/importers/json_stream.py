@@ -102,7 +102,7 @@ class _Builder:
             raise BadInput(reason, self._where)
 
     @property
-    def value(self) -> Any:
+    def value(self) -> object:
         return self._builder.value
 
 

@@ -155,7 +155,6 @@ def _read(intake: Intake) -> Iterator[History]:
         threads.setdefault(mail.gmail_thread or survey.first_mail(mail.id), []).append(mail)
     for thread, members in threads.items():
         yield from _session(intake, survey, thread, members, is_box)
-    yield intake.part(intake.user_name(survey.owner))
 
 
 def _is_box(source: Source) -> bool:

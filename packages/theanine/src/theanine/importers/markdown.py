@@ -83,7 +83,6 @@ def _read(intake: Intake) -> Iterator[History]:
                 session.append(intake.turn(entry), where)
         if session:
             yield intake.part(name, session.build(dated=dated))
-    yield intake.part(name)
 
 
 def _turns(lines: Sequence[str], start: int) -> Iterator[_Turn]:

@@ -54,7 +54,6 @@ def _read(intake: Intake) -> Iterator[History]:
     fields, start = split_front_matter(lines)
     if intake.folder and _is_template(lines[start:]):
         intake.notes[_LEFT_OUT] += 1
-        yield intake.part(name)
         return
     title = fields.get("title", "")
     entries = _entries(lines[start:])
@@ -72,7 +71,6 @@ def _read(intake: Intake) -> Iterator[History]:
                 yield intake.part(name, session.build())
             else:
                 intake.notes["empty notes left out"] += 1
-    yield intake.part(name)
 
 
 def _is_template(lines: Sequence[str]) -> bool:

@@ -180,8 +180,11 @@ def read_histories(
                 formats.append(chosen.name)
                 intake.format = chosen.name
                 tolerated = left_out if chosen.repairs and not strict else rejected
+                name = intake.user_name()
                 for part in chosen.read(intake):
+                    name = part.name
                     tolerated += spool.add(part, joined=chosen.joined)
+                spool.add(intake.part(name))
                 if tolerated is left_out and spool.count:
                     left_out += intake.faults
                     intake.faults.clear()

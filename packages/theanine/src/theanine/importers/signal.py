@@ -79,7 +79,6 @@ def _read(intake: Intake) -> Iterator[History]:
             note_unread(intake.notes, {k: v for k, v in record.items() if k not in _FRAMES}, ())
     for each in sessions.values():
         yield from each.end()
-    yield intake.part(intake.user_name("" if owner == _ME else owner))
 
 
 def _joined(record: Object, *fields: str) -> str:
@@ -158,7 +157,6 @@ def _read_plain(intake: Intake) -> Iterator[History]:
             for each in finish(intake, record, words, Entry(where, "user", name), _PLAIN):
                 yield from sessions.add(each)
     yield from sessions.end()
-    yield intake.part(intake.user_name())
 
 
 FORMAT = format_named("signal", _read, _sniff)

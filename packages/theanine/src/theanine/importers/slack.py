@@ -70,7 +70,6 @@ def _read(intake: Intake) -> Iterator[History]:
     for name, title in {**listed, **unlisted}.items():
         messages = _messages(intake, folder, days.get(name, ()), people)
         yield from chat_sessions(intake, intake.user_name(), title, messages)
-    yield intake.part(intake.user_name())
 
 
 def _objects(intake: Intake, folder: Folder, name: str) -> Iterator[Object]:

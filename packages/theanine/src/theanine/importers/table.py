@@ -327,7 +327,6 @@ def read_talks(
         yield from Talk(intake, layout, about, intake.stem, intake.name, calendar).read(
             rows, read, name, places=[where for where, _ in loose]
         )
-    yield intake.part(name)
 
 
 def looks_like_talk(record: Object, layout: Layout) -> bool:

@@ -63,7 +63,6 @@ def _read(intake: Intake) -> Iterator[History]:
         rows = ((("message",), each, where) for where, each in page if "type" in each)
         messages = _messages(intake, rows, owner)
         yield from chat_sessions(intake, intake.user_name(), title, messages)
-        yield intake.part(intake.user_name())
         return
     rest = {k: v for k, v in intake.first.items() if k not in ("messages", "chats", "left_chats")}
     note_unread(intake.notes, rest, [str(rest.get("name"))], ("personal_information", "about"))
@@ -71,7 +70,6 @@ def _read(intake: Intake) -> Iterator[History]:
         placed = ((place, value, _where(intake, place)) for _, place, value in rows)
         messages = _messages(intake, placed, owner)
         yield from chat_sessions(intake, intake.user_name(_full_name(owner)), title, messages)
-    yield intake.part(intake.user_name(_full_name(owner)))
 
 
 def _rows(intake: Intake, owner: Object) -> Iterator[tuple[str, Place, object]]:

@@ -79,15 +79,15 @@ _IOS_FILE = re.compile(
 _ANDROID_FILE = re.compile(
     rf"[{MARKS}]*(?P<file>[^\n]{{1,200}}\.\w{{2,5}}){_SPACE}\([^()\n]{{3,60}}\)"
 )
-_WORDS = wording("whatsapp")
-_EDITS = frozenset(_WORDS["edited"])
-_DELETED = frozenset(_WORDS["deleted"])
+_WORDING = wording("whatsapp")
+_EDITS = frozenset(_WORDING["edited"])
+_DELETED = frozenset(_WORDING["deleted"])
 _MEDIA = "a picture, a video or a recording"
 _APP_NOTES = tuple(
     re.compile(
-        rf"(?=.*(?:{'|'.join(_WORDS[one])}))(?=.*(?:{'|'.join(_WORDS[other])})).*", re.IGNORECASE
+        "".join(rf"(?=.*(?:{'|'.join(_WORDING[each])}))" for each in about) + ".*", re.IGNORECASE
     )
-    for one, other in (("message", "gone"), ("message", "waiting"), ("missed", "call"))
+    for about in (("message", "gone"), ("message", "waiting"), ("missed", "call"))
 )
 """Notes by what they are about: a message that is gone or awaited, or a missed call."""
 _OWN_WORDS = re.compile(
@@ -356,7 +356,6 @@ def _read(intake: Intake) -> Iterator[History]:
     owner = others.pop() if len(speakers) == 2 and len(others) == 1 else ""
     name = intake.user_name(owner)
     yield from chat_sessions(intake, name, chat, _messages(intake, survey))
-    yield intake.part(name)
 
 
 def _calendar(intake: Intake, survey: _Survey) -> _Calendar:
@@ -501,7 +500,7 @@ def _is_app_note(text: str) -> bool:
     return any(note.fullmatch(text) for note in _APP_NOTES)
 
 
-_OMITTED_WORDS = re.compile("|".join(map(re.escape, _WORDS["omitted"])), re.IGNORECASE)
+_OMITTED_WORDS = re.compile("|".join(map(re.escape, _WORDING["omitted"])), re.IGNORECASE)
 """What the line of a file that was left out says of it, in any language."""
 
 
@@ -510,7 +509,8 @@ def _kind(name: str, other: str = "") -> str:
     if lowered.endswith(".vcf"):
         return f'the contact "{name[:-4]}"'
     named = other or f'the file "{name}"'
-    return next((kind for kind, word in _WORDS["kinds"].items() if re.search(word, lowered)), named)
+    kinds = _WORDING["kinds"].items()
+    return next((kind for kind, word in kinds if re.search(word, lowered)), named)
 
 
 def _chat_name(intake: Intake, speakers: set[str]) -> str:
