@@ -17,8 +17,8 @@ from support.history_samples import save
 from support.rich_exports import RICH, Rich
 from theanine.errors import BadInput
 from theanine.importers import ImportedHistories, read_histories
-from theanine.importers.times import any_time
 from theanine.importers.words import is_prose
+from theanine.importers.written_dates import any_time
 
 STRUCTURE = frozenset(
     "type content_type object role sender recipient status currentlySelected currentId "

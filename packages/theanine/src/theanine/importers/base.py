@@ -203,6 +203,14 @@ class Intake:
             with self.catching():
                 yield where, as_object(item, where)
 
+    def text_lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines of a text with their numbers; those that end with CR LF keep the CR."""
+        last = 0
+        for number, offset, line in self.source.lines():
+            yield from ((blank, "") for blank in range(last + 1, number))
+            yield number, decode(line, f"{self.name}, line {number}", offset).rstrip("\n")
+            last = number
+
     def items(self, kind: type[T], values: object, where: str) -> Iterator[tuple[int, str, T]]:
         """Yield index, place and content of the items of a JSON list, as models or another type.
 

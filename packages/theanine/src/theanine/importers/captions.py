@@ -17,10 +17,9 @@ from datetime import timedelta
 
 from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
 from theanine.importers.dates import Calendar
-from theanine.importers.source import decode
-from theanine.importers.times import time_in_name
 from theanine.importers.timestamps import SYNTHETIC
 from theanine.importers.words import storable
+from theanine.importers.written_dates import time_in_name
 from theanine.types import History
 
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
@@ -99,7 +98,8 @@ def _cues(intake: Intake) -> Iterator[_Said]:
     lines: list[str] = []
     id, where = "", intake.name
     named = 0
-    for number, line in _lines(intake):
+    for number, text in intake.text_lines():
+        line = text.rstrip("\r")
         if match := _CUE.match(line):
             if start is not None:
                 lines = lines[:-1] if before and lines and lines[-1] == before else lines
@@ -129,12 +129,6 @@ def _cues(intake: Intake) -> Iterator[_Said]:
         yield from _voices(start, lines, id, where)
     if named > 1:
         intake.notes["notes of captions left out"] += named - 1
-
-
-def _lines(intake: Intake) -> Iterator[tuple[int, str]]:
-    """Yield all lines with their numbers, also the blank ones, which end cues."""
-    for number, line in enumerate(intake.source.stream(), 1):
-        yield number, decode(line, f"{intake.name}, line {number}").rstrip("\r\n")
 
 
 def _voices(start: timedelta, lines: list[str], id: str, where: str) -> Iterator[_Said]:

@@ -53,8 +53,8 @@ from theanine.importers.table import (
     role_in,
     time_at,
 )
-from theanine.importers.times import any_time
 from theanine.importers.words import THOUGHTS, TOOLS, Words
+from theanine.importers.written_dates import any_time
 from theanine.types import History, Role
 
 _CLAUDE, _CODEX, _CURSOR = map(layout_named, ("claude-code", "codex", "cursor"))

@@ -26,9 +26,9 @@ from theanine.importers.schema import (
     require_storable,
 )
 from theanine.importers.table import finish, layout_named, name_of
-from theanine.importers.times import is_zoneless
 from theanine.importers.web_pages import discord_blocks, is_discord_page
 from theanine.importers.words import Words, note_unread, quoted
+from theanine.importers.written_dates import is_zoneless
 from theanine.types import History
 
 _LAYOUT = layout_named("discord")

@@ -24,7 +24,6 @@ from theanine.importers.chats import chat_sessions
 from theanine.importers.dates import check_date
 from theanine.importers.folder import Folder
 from theanine.importers.schema import require_storable
-from theanine.importers.source import decode
 from theanine.importers.written_dates import written_time
 from theanine.types import History
 
@@ -50,18 +49,17 @@ def _read(intake: Intake) -> Iterator[History]:
 
 def _messages(intake: Intake) -> Iterator[Entry]:
     block: list[str] = []
-    started, last = 0, 0
-    for number, offset, line in intake.source.lines():
-        text = decode(line, f"{intake.name}, line {number}", offset).rstrip("\r\n")
-        if number > last + 1 and block and _HEADER.fullmatch(text):
+    started, after_blank = 0, False
+    for number, line in intake.text_lines():
+        text = line.rstrip("\r")
+        if after_blank and block and _HEADER.fullmatch(text):
             yield from _message(intake, block, started)
             block = []
-        if block:
-            block += [""] * (number - last - 1)
-        else:
+        if text.strip() and not block:
             started = number
-        block.append(text)
-        last = number
+        if text.strip() or block:
+            block.append(text)
+        after_blank = not text.strip()
     yield from _message(intake, block, started)
 
 

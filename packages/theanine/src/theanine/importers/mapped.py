@@ -20,8 +20,8 @@ from theanine.errors import BadInput, SettingsError
 from theanine.importers.base import Intake, format_named
 from theanine.importers.schema import MAX_BYTES, Object, get, is_object, parse
 from theanine.importers.table import ROLES, Layout, layout_named, read_talks
-from theanine.importers.times import any_time
 from theanine.importers.words import in_snake_case, is_prose
+from theanine.importers.written_dates import any_time
 from theanine.types import History, Role
 
 FIELDS = (

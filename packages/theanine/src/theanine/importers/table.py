@@ -28,10 +28,10 @@ from theanine.importers.chats import NO_TIME, ChatSessions
 from theanine.importers.dates import Calendar
 from theanine.importers.json_stream import select
 from theanine.importers.schema import Object, Path, as_object, get, is_object, objects_in
-from theanine.importers.times import any_time, is_zoneless, time_in_name
 from theanine.importers.timestamps import SYNTHETIC
 from theanine.importers.wording import read_data
 from theanine.importers.words import Words, note_unread, said_in, storable
+from theanine.importers.written_dates import any_time, is_zoneless, time_in_name
 from theanine.types import History, Role
 
 ROLES: Mapping[str, Role] = {

@@ -31,7 +31,6 @@ from theanine.importers.chats import chat_sessions
 from theanine.importers.dates import check_date
 from theanine.importers.folder import Folder
 from theanine.importers.schema import require_storable
-from theanine.importers.source import decode
 from theanine.importers.wording import wording
 from theanine.importers.written_dates import (
     MARKS,
@@ -339,12 +338,12 @@ def _survey(intake: Intake) -> _Survey:
     endings = {line.endswith(b"\r\n") for _, _, line in intake.source.lines()}
     survey = _Survey(crlf=len(endings) == 2)
     after_crlf = True
-    for _, line in _lines(intake):
+    for _, line in intake.text_lines():
         if header := _header(line.rstrip("\r")):
             survey.layout = survey.layout or header.layout
             if not survey.is_unlike(header, after_crlf):
                 survey.add(header)
-        after_crlf = line.endswith("\r")
+        after_crlf = line.endswith("\r") if line else after_crlf
     return survey
 
 
@@ -370,25 +369,18 @@ def _calendar(intake: Intake, survey: _Survey) -> _Calendar:
     return _Calendar(order.number, intake.options.local, year)
 
 
-def _lines(intake: Intake) -> Iterator[tuple[int, str]]:
-    """Yield the numbers and texts of the lines; one that ended with CR LF still has its CR."""
-    for number, offset, line in intake.source.lines():
-        yield number, decode(line, f"{intake.name}, line {number}", offset).rstrip("\n")
-
-
 def _messages(intake: Intake, survey: _Survey) -> Iterator[Entry]:
     calendar = _calendar(intake, survey)
     header: _Header | None = None
     at: datetime | None = None
     started, lines = 0, list[str]()
-    last = 0
     after_crlf = True
-    for number, text in _lines(intake):
+    for number, text in intake.text_lines():
         line = text.rstrip("\r")
         found = _header(line)
         if found and at and survey.is_unlike(found, after_crlf) and calendar.is_quoted(found, at):
             found = None
-        after_crlf = text.endswith("\r")
+        after_crlf = text.endswith("\r") if text else after_crlf
         if found:
             if header:
                 yield from _message(intake, survey, at, lines, started)
@@ -397,10 +389,9 @@ def _messages(intake: Intake, survey: _Survey) -> Iterator[Entry]:
                 where = f"{intake.name}, line {number}"
                 at = check_date(calendar.time(found, where), where)
         elif header:
-            lines += [""] * (number - last - 1) + [line]  # blank lines aren't read
+            lines.append(line)
         else:
-            intake.notes["lines before the first message left out"] += 1
-        last = number
+            intake.notes["lines before the first message left out"] += bool(line)
     if header:
         yield from _message(intake, survey, at, lines, started)
 
@@ -420,7 +411,7 @@ def _message(
             if not _QUOTES.search(speaker):
                 _name(intake, lines[0], "a line by WhatsApp")
             return
-        text, attachment = _content(intake, "\n".join([match["text"], *lines[1:]]))
+        text, attachment = _content(intake, "\n".join([match["text"], *lines[1:]]).rstrip("\n"))
         if not text and not attachment:
             intake.notes["deleted and system messages left out"] += 1
             return
