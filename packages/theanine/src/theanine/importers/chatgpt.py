@@ -34,7 +34,7 @@ from theanine.importers.table import (
     role_in,
 )
 from theanine.importers.web_pages import chatgpt_conversations, is_chatgpt_page
-from theanine.importers.words import THOUGHTS, Words, strings
+from theanine.importers.words import THOUGHTS, Words, file_named, strings
 from theanine.types import History, Role
 
 TO_TOOLS = "messages to tools left out"
@@ -97,8 +97,7 @@ def _finished(
         words.shared.append("a picture" if pictures == 1 else f"{pictures} pictures")
     for file in objects_in(get(message.get("metadata"), "attachments")):
         if not str(file.get("mime_type") or "").startswith("image/"):
-            name = file.get("name")
-            what = f'the file "{name}"' if isinstance(name, str) else "a file"
+            what = file_named(file.get("name"))
             if not words.share(what, file, ("name",)):
                 words.shared.append(what)
     if not words and is_object(message.get("content")) and not pictures:

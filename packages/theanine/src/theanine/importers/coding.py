@@ -53,6 +53,7 @@ from theanine.importers.table import (
     role_in,
     time_at,
 )
+from theanine.importers.wording import wording
 from theanine.importers.words import THOUGHTS, TOOLS, Words
 from theanine.importers.written_dates import any_time
 from theanine.types import History, Role
@@ -62,11 +63,8 @@ _OF_PROGRAM = "messages of the program left out"
 
 # Claude Code
 
-_TITLES = ("custom-title", "customTitle", "ai-title", "aiTitle", "agent-name", "summary")
-_BOOKKEEPING = frozenset({
-    "system", "attachment", "file-history-snapshot", "file-history-delta", "queue-operation",
-    "mode", "last-prompt", "progress", "pr-link", "permission-mode", *_TITLES,
-})  # fmt: skip
+_TITLES = wording("coding")["titles"]
+_BOOKKEEPING = frozenset((*wording("coding")["bookkeeping"], *_TITLES))
 _MARKUP = re.compile(
     r"<(?P<tag>command-[a-z]+|local-command-[a-z]+|bash-[a-z]+|system-reminder|task-notification)>"
     r".*?</(?P=tag)>",

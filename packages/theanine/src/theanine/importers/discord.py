@@ -27,7 +27,7 @@ from theanine.importers.schema import (
 )
 from theanine.importers.table import finish, layout_named, name_of
 from theanine.importers.web_pages import discord_blocks, is_discord_page
-from theanine.importers.words import Words, note_unread, quoted
+from theanine.importers.words import Words, file_named, note_unread, quoted
 from theanine.importers.written_dates import is_zoneless
 from theanine.types import History
 
@@ -115,9 +115,9 @@ def _message(intake: Intake, message: Object, where: str) -> Iterator[Entry]:
 def _share(words: Words, message: Object) -> None:
     """Add files, stickers, embeds and polls of a message."""
     for file in objects_in(message.get("attachments")):
-        words.shared.append(f'the file "{file.get("fileName") or file.get("name") or "unnamed"}"')
+        words.shared.append(file_named(file.get("fileName") or file.get("name") or "unnamed"))
     for sticker in objects_in(message.get("stickers")):
-        words.shared.append(f'the file "{sticker.get("name")} (sticker)"')
+        words.shared.append(file_named(f"{sticker.get('name')} (sticker)"))
     for embed in objects_in(message.get("embeds")):
         words.share("an embed", embed, _OF_EMBEDS)
     if poll := message.get("poll"):
@@ -155,7 +155,7 @@ def _own_messages(intake: Intake, owner: str) -> Iterator[Entry]:
             words.add(message.get("Contents"))
             links = message.get("Attachments")
             for link in links.split() if isinstance(links, str) else ():
-                words.shared.append(f'the file "{link.rsplit("/", 1)[-1]}"')
+                words.shared.append(file_named(link.rsplit("/", 1)[-1]))
             at = message.get("Timestamp")
             if isinstance(at, str) and is_zoneless(at):
                 message = {**message, "Timestamp": f"{at}Z"}  # they are in UTC

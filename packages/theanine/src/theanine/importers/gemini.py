@@ -25,7 +25,7 @@ from theanine.importers.html_text import html_to_text
 from theanine.importers.schema import Object, is_object, objects_in
 from theanine.importers.table import finish, layout_named
 from theanine.importers.web_pages import activity_cells, is_activity_page
-from theanine.importers.words import Words, strings
+from theanine.importers.words import Words, file_named, strings
 from theanine.types import History
 
 _PROMPTED = re.compile(r"(?:Prompted|Asked|Said)\s+(?=\S)")
@@ -125,7 +125,9 @@ def _messages(intake: Intake, entry: Object, wording: _Wording, where: str) -> I
     if prompt:
         words = Words(intake.notes)
         words.texts.append(prompt)
-        words.shared += _files(entry.get("attachedFiles"))
+        files = entry.get("attachedFiles")
+        for file in cast("list[object]", files) if isinstance(files, list) else ():
+            words.shared.append(file_named(file.get("name") if is_object(file) else file))
         labels = (text for each in _LABELS for _, text in strings(entry.get(each)))
         words.passed += (title, answer, *(text for text in labels if _PRODUCT.search(text)))
         asked = Entry(where, "user", intake.speaker_of("user"))
@@ -136,12 +138,6 @@ def _messages(intake: Intake, entry: Object, wording: _Wording, where: str) -> I
         said = Entry(where, "assistant", intake.speaker_of("assistant"))
         about = {"time": entry.get("time")} if prompt else entry
         yield from finish(intake, about, words, said, _LAYOUT)
-
-
-def _files(value: object) -> Iterator[str]:
-    for file in cast("list[object]", value) if isinstance(value, list) else ():
-        name = file.get("name") if is_object(file) else file
-        yield f'the file "{name}"' if isinstance(name, str) else "a file"
 
 
 def _sniff(intake: Intake) -> bool:

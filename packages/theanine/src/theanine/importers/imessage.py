@@ -24,6 +24,7 @@ from theanine.importers.chats import chat_sessions
 from theanine.importers.dates import check_date
 from theanine.importers.folder import Folder
 from theanine.importers.schema import require_storable
+from theanine.importers.words import file_named
 from theanine.importers.written_dates import written_time
 from theanine.types import History
 
@@ -98,7 +99,7 @@ def _content(intake: Intake, lines: Sequence[str]) -> tuple[str, str]:
         elif is_reply:
             aside = "copies of replies left out"
         elif _FILE.fullmatch(line):
-            files.append("a file" if "/" not in line else f'the file "{PurePosixPath(line).name}"')
+            files.append(file_named("/" in line and PurePosixPath(line).name))
         elif edit := _EDIT.match(line):
             kept = [edit["text"]]
         elif not _NOTES.fullmatch(line):

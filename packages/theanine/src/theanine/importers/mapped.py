@@ -30,7 +30,6 @@ FIELDS = (
 )
 _WORDS = "message|text|content|body|msg|words|prompt|response|comment"
 _NAMES = "author|sender|from|name|speaker|user|username|who|nick|display_?name"
-_ROLE = "role|author|sender|from|speaker|type"
 _TIMES = "time|date|timestamp|created|created_?at|sent|sent_?at|when|datetime|ts"
 _IDS = "id|uuid|message_?id|uid"
 _TALKS = "conversation|conversation_?id|thread|thread_?id|chat|chat_?id|channel|session|room|topic"

@@ -28,6 +28,7 @@ from theanine.importers.schema import (
     objects_in,
 )
 from theanine.importers.table import finish, first_of, layout_named
+from theanine.importers.wording import wording
 from theanine.importers.words import Words, quoted, said_in, storable, strings
 from theanine.types import History
 
@@ -37,16 +38,8 @@ _OURS = frozenset({None, "thread_broadcast", "me_message", "file_share", "reply_
 _LAYOUT = layout_named("slack")
 _APP = "\0app"
 """Suffix that marks the names of apps in the list of people; it has a NUL, so no name ends so."""
-_OF_FILES = (
-    *("id", "name", "title", "mimetype", "filetype", "pretty_type", "user", "username", "mode"),
-    *("url_private", "permalink", "thumb_tiny", "user_team", "media_display_type", "edit_link"),
-)
-_OF_ATTACHMENTS = (
-    *("id", "ts", "fallback", "footer", "color", "from_url", "original_url", "author_id"),
-    *("author_link", "author_icon", "channel_id", "channel_team", "mrkdwn_in", "service_icon"),
-    *("blocks", "message_blocks", "author_subname", "title_link", "thumb_url", "image_url"),
-)
-_SAID_IN_BLOCKS = frozenset({"text", "alt_text", "fallback", "title", "title_text", "value"})
+_FIELDS = wording("fields")
+_SAID_IN_BLOCKS = frozenset(_FIELDS["in_slack_blocks"])
 _LINK = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 
 
@@ -136,7 +129,7 @@ def _message(
             _share(words, each, people)
         for file in objects_in(message.get("files")):
             what = _file(file)
-            if not words.share(what, file, _OF_FILES):
+            if not words.share(what, file, _FIELDS["of_slack_files"]):
                 words.shared.append(what)
         profile = message.get("user_profile")
         name = people.get(str(user), "").removesuffix(_APP)
@@ -155,7 +148,7 @@ def _has_more(text: str, than: str) -> bool:
 def _share(words: Words, shared: Object, people: Mapping[str, str]) -> None:
     """Add a message that was shared, or the preview of a link."""
     is_message = shared.get("is_msg_unfurl") or shared.get("is_share") or "message_blocks" in shared
-    said = [_plain(text, people) for text in said_in(shared, _OF_ATTACHMENTS)]
+    said = [_plain(text, people) for text in said_in(shared, _FIELDS["of_slack_attachments"])]
     blocks = _blocks(shared.get("blocks") or shared.get("message_blocks"), people)
     said += [blocks] if _has_more(blocks, "\n".join(said)) else []
     if not said and isinstance(fallback := shared.get("fallback"), str):

@@ -29,19 +29,13 @@ from theanine.importers.dates import Calendar
 from theanine.importers.json_stream import select
 from theanine.importers.schema import Object, Path, as_object, get, is_object, objects_in
 from theanine.importers.timestamps import SYNTHETIC
-from theanine.importers.wording import read_data
-from theanine.importers.words import Words, note_unread, said_in, storable
+from theanine.importers.wording import read_data, wording
+from theanine.importers.words import Words, file_named, note_unread, said_in, storable
 from theanine.importers.written_dates import any_time, is_zoneless, time_in_name
 from theanine.types import History, Role
 
 ROLES: Mapping[str, Role] = {
-    **dict.fromkeys(("user", "human", "you", "me", "request", "prompt", "client"), "user"),
-    **dict.fromkeys(
-        ("assistant", "ai", "bot", "model", "response", "copilot", "gpt", "agent", "char", "grok"),
-        "assistant",
-    ),
-    **dict.fromkeys(("system", "developer"), "system"),
-    **dict.fromkeys(("tool", "function"), "tool"),
+    name: role for role, names in wording("roles").items() for name in names
 }
 SYSTEM = "system and tool messages left out"
 EMPTY = "empty messages left out"
@@ -131,6 +125,11 @@ def name_of(value: object) -> str:
     return storable(value.strip()) if isinstance(value, str) else ""
 
 
+def full_name(record: object, *fields: Path) -> str:
+    """Return the name that several fields are together; empty if none is there."""
+    return " ".join(filter(None, (name_of(get(record, each)) for each in fields)))
+
+
 def key_of(value: object) -> str | None:
     """Return an id as a key; None if there is none. MongoDB's are objects."""
     if is_object(value):
@@ -196,14 +195,11 @@ def read_entry(intake: Intake, layout: Layout, message: Object, where: str) -> S
     return finish(intake, message, words, Entry(where, role, name or named), layout)
 
 
-_FILES = (
-    *("attachments", "files", "photos", "videos", "audio_files", "gifs", "media", "images"),
-    *("file_attachments", "attached_files", "attachedFiles", "sticker", "share"),
-)
-_PICTURES = frozenset({"photos", "images"})
+_FIELDS = wording("fields")
+_ABOUT_PEOPLE = frozenset(_FIELDS["about_people"])
 
 
-def share_files(words: Words, message: Object, fields: Iterable[str] = _FILES) -> None:
+def share_files(words: Words, message: Object, fields: Iterable[str] = _FIELDS["files"]) -> None:
     """Add what is attached to a message: names, and the words in it."""
     for field_name in fields:
         value = message.get(field_name)
@@ -213,25 +209,16 @@ def share_files(words: Words, message: Object, fields: Iterable[str] = _FILES) -
                 continue
             names = ("name", "filename", "fileName", "file_name", "original_name", "title")
             name = name_of(first_of(item, names))
-            what = f'the file "{name}"' if name else _kind_of(field_name, item)
+            what = file_named(name, _kind_of(field_name, item))
             if not words.share(what, item, names):
                 words.shared.append(what)
 
 
 def _kind_of(field_name: str, item: Object) -> str:
     kind = str(item.get("mime_type") or item.get("contentType") or item.get("type") or field_name)
-    for part, what in (("ima", "a picture"), ("photo", "a picture"), ("video", "a video"),
-                       ("audio", "a recording"), ("gif", "a GIF"), ("sticker", "a sticker"),
-                       ("share", "a link")):  # fmt: skip
-        if part in kind.lower() or part in field_name:
-            return what
-    return "a file"
-
-
-_ABOUT_PEOPLE = frozenset(
-    "author creator sender from user users participants reactions mentions emoji metadata".split()
-)
-"""Fields that name people or programs, which say nothing by themselves."""
+    kinds = wording("shared").items()
+    found = (what for part, what in kinds if part in kind.lower() or part in field_name)
+    return next(found, "a file")
 
 
 def finish(
