@@ -31,6 +31,8 @@ _NAMED = re.compile(
     r"\s?[:：]\s+(?=\S)"
 )
 _PIECE = re.compile(r"(.*\d)-\d+")
+_NOTE = re.compile(r"(?:NOTE|STYLE|REGION)\b")
+_NOTES = "notes of captions left out"
 _SPEAKER = "Speaker"
 
 
@@ -93,42 +95,30 @@ def _utterance(id: str) -> str:
 
 
 def _cues(intake: Intake) -> Iterator[_Said]:
-    before = ""
-    start: timedelta | None = None
-    lines: list[str] = []
-    id, where = "", intake.name
-    named = 0
-    for number, text in intake.text_lines():
-        line = text.rstrip("\r")
-        if match := _CUE.match(line):
-            if start is not None:
-                lines = lines[:-1] if before and lines and lines[-1] == before else lines
-                yield from _voices(start, lines, id, where)
-            id, before, lines = before, "", []
-            hours, minutes, seconds, fraction = match.groups()
-            start = timedelta(
-                hours=int(hours or 0),
-                minutes=int(minutes),
-                seconds=int(seconds),
-                milliseconds=int(fraction.ljust(3, "0")),
-            )
-            where = f"{intake.name}, line {number}"
-        elif start is None:  # the heading, styles and notes of the file
-            before = line.strip()
-            named += bool(before) and not before.startswith("WEBVTT") and not before.isdigit()
-        elif not line.strip():
-            before = ""
-        elif before == "" and re.match(r"(?:NOTE|STYLE|REGION)\b", line):
-            intake.notes["notes of captions left out"] += 1
-            yield from _voices(start, lines, id, where)
-            start, lines, before = None, [], ""
-        else:
-            before = line.strip()
-            lines.append(before)
-    if start is not None:
-        yield from _voices(start, lines, id, where)
-    if named > 1:
-        intake.notes["notes of captions left out"] += named - 1
+    lines = [(number, line.strip()) for number, line in intake.text_lines()]
+    starts = [(i, match) for i, (_, line) in enumerate(lines) if (match := _CUE.match(line))]
+    heading = [line for _, line in lines[: starts[0][0]]] if starts else []
+    named = [line for line in heading if line and not line.startswith("WEBVTT")]
+    named = [line for line in named if not line.isdigit()]
+    intake.notes[_NOTES] += max(len(named) - 1, 0)  # the last one is the id of the first cue
+    ends = [*(i for i, _ in starts[1:]), len(lines) + 1]
+    for (i, match), end in zip(starts, ends, strict=True):
+        said = [line for _, line in lines[i + 1 : end]]
+        if said and end <= len(lines):  # the id of the next cue, or a blank line
+            said.pop()
+        notes = (n for n, line in enumerate(said) if n and not said[n - 1] and _NOTE.match(line))
+        if (note := next(notes, None)) is not None:
+            intake.notes[_NOTES] += 1
+            said = said[:note]
+        hours, minutes, seconds, fraction = match.groups()
+        start = timedelta(
+            hours=int(hours or 0),
+            minutes=int(minutes),
+            seconds=int(seconds),
+            milliseconds=int(fraction.ljust(3, "0")),
+        )
+        id = lines[i - 1][1] if i else ""
+        yield from _voices(start, said, id, f"{intake.name}, line {lines[i][0]}")
 
 
 def _voices(start: timedelta, lines: list[str], id: str, where: str) -> Iterator[_Said]:

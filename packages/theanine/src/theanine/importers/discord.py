@@ -12,6 +12,7 @@ peterhanania/Discord-Package, Edouard127/discord-package-parser. Never seen real
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chats import ChatSessions, chat_sessions
@@ -22,12 +23,10 @@ from theanine.importers.schema import (
     get,
     is_object,
     objects_in,
-    parse,
-    require_storable,
 )
 from theanine.importers.table import finish, layout_named, name_of
 from theanine.importers.web_pages import discord_blocks, is_discord_page
-from theanine.importers.words import Words, file_named, note_unread, quoted
+from theanine.importers.words import Words, file_named, note_unread, quoted, storable
 from theanine.importers.written_dates import is_zoneless
 from theanine.types import History
 
@@ -67,7 +66,7 @@ def _read(intake: Intake) -> Iterator[History]:
             about[str(place[0])] = value
             continue
         if sessions is None:  # the server and the channel come before the messages
-            title = require_storable(_title(about.get("channel"), about.get("guild")), intake.name)
+            title = storable(_title(about.get("channel"), about.get("guild")))
             rest = {key: each for key, each in intake.first.items() if key != "messages"}
             names = (str(get(rest, path)) for path in ("guild.name", "channel.name"))
             note_unread(intake.notes, rest, [title, *names])
@@ -124,28 +123,17 @@ def _share(words: Words, message: Object) -> None:
         words.share("a poll", poll)
 
 
-def _sibling(intake: Intake, name: str) -> Object:
-    """Return an object from another file of the package; empty if it isn't there."""
-    folder = intake.folder
-    if folder is None or name not in folder.names:
-        return {}
-    with folder.open(name) as source:
-        return as_object(parse(source.text(), name), name)
-
-
 def _owner(intake: Intake) -> str:
-    names = intake.folder.select("user.json") if intake.folder else []
-    user = _sibling(intake, names[0]) if names else {}
-    found = user.get("global_name") or user.get("username")
-    name = intake.options.speaker or (found if isinstance(found, str) else "")
-    return require_storable(name, intake.name)
+    folder = intake.folder
+    user = next(map(folder.object, folder.select("user.json")), {}) if folder else {}
+    return intake.options.speaker or name_of(user.get("global_name") or user.get("username"))
 
 
 def _channel(intake: Intake) -> str:
-    channel = _sibling(intake, intake.name.removesuffix("messages.json") + "channel.json")
-    folder = intake.name.rsplit("/", 2)[-2] if "/" in intake.name else "channel"
-    title = _title(channel, channel.get("guild")) if channel else folder
-    return require_storable(title, intake.name)
+    about = intake.name.removesuffix("messages.json") + "channel.json"
+    if channel := intake.folder.object(about) if intake.folder else {}:
+        return storable(_title(channel, channel.get("guild")))
+    return storable(PurePosixPath(intake.name).parent.name or "channel")
 
 
 def _own_messages(intake: Intake, owner: str) -> Iterator[Entry]:

@@ -150,10 +150,7 @@ def _named_by_obsidian(folder: Folder) -> Sequence[str]:
     roots = {"", *(f"{name.split('/')[0]}/" for name in folder.names if "/" in name)}
     paths: list[str] = []
     for root, (file, setting) in product(sorted(roots), _CONFIGS):
-        with (
-            suppress(BadInput, KeyError),
-            folder.open(f"{root}.obsidian/{file}") as source,
-        ):
+        with suppress(BadInput, KeyError), folder.open(f"{root}.obsidian/{file}") as source:
             value = as_object(parse(source.text(), source.name), source.name).get(setting)
             if isinstance(value, str) and (path := value.strip("/ ").removesuffix(".md")):
                 paths.append(f"{root}{path}")

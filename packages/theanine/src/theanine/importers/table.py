@@ -35,7 +35,7 @@ from theanine.importers.written_dates import any_time, is_zoneless, time_in_name
 from theanine.types import History, Role
 
 ROLES: Mapping[str, Role] = {
-    name: role for role, names in wording("roles").items() for name in names
+    name: cast("Role", role) for role, names in wording("roles").items() for name in names
 }
 SYSTEM = "system and tool messages left out"
 EMPTY = "empty messages left out"
