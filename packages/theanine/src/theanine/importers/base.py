@@ -393,14 +393,15 @@ def format_named(
 ) -> Format:
     """Return the format of a row of ``formats.toml``.
 
-    Without ``sniff`` it is told by its keys, without ``pick`` by the names of its files.
+    It is told by its keys, or by ``sniff``; its files by ``pick``, or without one by their names.
     """
     row = read_data("formats.toml")[name]
 
     def sniffed(intake: Intake) -> bool:
         if row.get("kind") == "text" and intake.kind != "text":
             return False
-        return sniff(intake) if sniff else has_keys(intake.first, row["keys"])
+        by_keys = has_keys(intake.first, row.get("keys", ()))
+        return by_keys or (sniff is not None and sniff(intake))
 
     def picked(folder: Folder) -> Sequence[str]:
         return folder.select(*row.get("files", ())) or folder.select(*row.get("otherwise", ()))

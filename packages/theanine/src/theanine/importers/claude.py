@@ -14,7 +14,7 @@ Sources: basicmachines-co/basic-memory
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.dates import Calendar
@@ -44,7 +44,7 @@ LAYOUT = layout_named("claude")
 
 def _read(intake: Intake) -> Iterator[History]:
     owner = account_name(intake)
-    if "chat_messages" not in intake.first and _is_project(intake.first):
+    if "chat_messages" not in intake.first:
         yield from _projects(intake, owner)
         return
 
@@ -94,10 +94,6 @@ def _message(
     return finish(intake, message, words, Entry(where, role, name), layout)
 
 
-def _is_project(first: Mapping[str, object]) -> bool:
-    return not {"docs", "prompt_template"}.isdisjoint(first)
-
-
 def _projects(intake: Intake, owner: str) -> Iterator[History]:
     """Read ``projects.json``."""
     name = intake.user_name(owner)
@@ -125,8 +121,4 @@ def _document(intake: Intake, doc: Object, where: str) -> Entry:
     return Entry(where, "tool", name, storable(text), key=key_of(doc.get("uuid")), at=at)
 
 
-def _sniff(intake: Intake) -> bool:
-    return isinstance(intake.first.get("chat_messages"), list) or _is_project(intake.first)
-
-
-FORMAT = format_named("claude", _read, _sniff)
+FORMAT = format_named("claude", _read)

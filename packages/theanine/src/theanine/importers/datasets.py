@@ -509,16 +509,12 @@ def _secom_sessions(intake: Intake) -> Iterator[UntimedSession]:
             yield UntimedSession(f"{intake.stem}/{int(index) + 1}", turns, where)
 
 
-def _is_locomo(intake: Intake) -> bool:
-    return isinstance(intake.first.get("conversation"), dict) and "sample_id" in intake.first
-
-
 def _is_cc(intake: Intake) -> bool:
     return "dataID" in intake.first and "first session dialogue" in _with_blanks(intake.first)
 
 
 def _is_beam(intake: Intake) -> bool:
-    return {"turns", "batch_number"} <= intake.first.keys() or _holds_plans(intake.first)
+    return _holds_plans(intake.first)
 
 
 def _is_secom(intake: Intake) -> bool:
@@ -528,7 +524,7 @@ def _is_secom(intake: Intake) -> bool:
 MSC = format_named("msc", each_record(_msc), pick=_pick_msc)
 CC = format_named("cc", each_record(_cc), _is_cc)
 FORMATS = (
-    *(format_named("locomo", each_record(_locomo), _is_locomo), MSC, CC),
+    *(format_named("locomo", each_record(_locomo)), MSC, CC),
     format_named("memorybank", _memorybank, _is_memorybank),
     format_named("beam", _beam, _is_beam, _pick_beam),
     format_named("longmemeval", each_record(_longmemeval)),

@@ -36,14 +36,6 @@ _OF_EMBEDS = ("url", "color", "thumbnail", "image", "images", "video", "inlineEm
 _WORDS = frozenset({"Default", "Reply", "0", "19", "20", "ThreadStarterMessage"})
 
 
-def _sniff(intake: Intake) -> bool:
-    if intake.kind == "text":
-        return is_discord_page(intake)
-    first = intake.first
-    exported = "messages" in first and bool({"guild", "channel"} & first.keys())
-    return intake.kind == "json" and (exported or {"ID", "Timestamp", "Contents"} <= first.keys())
-
-
 def _read(intake: Intake) -> Iterator[History]:
     if intake.kind == "text":
         page = list(discord_blocks(intake))
@@ -155,6 +147,6 @@ def _own_messages(intake: Intake, owner: str) -> Iterator[Entry]:
 FORMAT = format_named(
     "discord",
     _read,
-    _sniff,
+    is_discord_page,
     pick=lambda folder: [n for n in folder.select("messages.json") if "messages/c" in n.lower()],
 )

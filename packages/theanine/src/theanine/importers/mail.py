@@ -38,7 +38,7 @@ from theanine.importers.html_text import html_to_text
 from theanine.importers.quotes import strip_quotes
 from theanine.importers.schema import printable, require_storable
 from theanine.importers.source import Source
-from theanine.importers.written_dates import written_time
+from theanine.importers.written_dates import any_time
 from theanine.types import History
 
 _FROM = re.compile(rb"From \S+.*\d{4}|From \S+")
@@ -246,7 +246,7 @@ def _date(
         'the line "From "': re.sub(r"^From \S+\s*", "", envelope),
     }
     for reason, each in others.items():
-        if at := _mail_date(each) or _other_date(each):
+        if at := _mail_date(each) or any_time(each, UTC):
             intake.notes[f"mails with an impossible date, dated by {reason}"] += 1
             return at, True
     if before:
@@ -254,11 +254,6 @@ def _date(
         return before, True
     intake.notes["mails without a date"] += 1
     return intake.source.modified or DEFAULT_START, False
-
-
-def _other_date(text: str) -> datetime | None:
-    at = written_time(text, UTC)
-    return None if at is None or fault_of_time(at) else at
 
 
 def _mail_date(text: str) -> datetime | None:

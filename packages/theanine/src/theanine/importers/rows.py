@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from theanine.importers.base import Format, Intake, format_named
 from theanine.importers.html_text import html_to_text
-from theanine.importers.schema import Object, has_keys, is_object, objects_in
+from theanine.importers.schema import Object, is_object, objects_in
 from theanine.importers.table import (
     HIDDEN,
     Entry,
@@ -22,7 +22,6 @@ from theanine.importers.table import (
     without,
 )
 from theanine.importers.web_pages import is_messenger_page, messenger_talk
-from theanine.importers.wording import read_data
 from theanine.importers.words import note_unread
 from theanine.types import History
 
@@ -32,20 +31,17 @@ CALLS = "service messages left out"
 def _row(
     name: str,
     read_message: Reader = read_entry,
-    is_page: Callable[[Intake], bool] = lambda intake: False,
+    is_page: Callable[[Intake], bool] | None = None,
     read_page: Callable[[Intake], Object] = lambda intake: {},
 ) -> Format:
     """Return a format whose row says all; some are also web pages, which are told and read so."""
-    row, layout = read_data("formats.toml")[name], layout_named(name)
-
-    def sniff(intake: Intake) -> bool:
-        return is_page(intake) or has_keys(intake.first, row["keys"])
+    layout = layout_named(name)
 
     def read(intake: Intake) -> Iterator[History]:
         page = [(intake.name, read_page(intake))] if intake.kind == "text" else None
         return read_talks(intake, layout, read_message, records=page)
 
-    return format_named(name, read, sniff)
+    return format_named(name, read, is_page)
 
 
 def _version(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:

@@ -18,7 +18,7 @@ from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chats import chat_sessions
 from theanine.importers.folder import Folder
 from theanine.importers.json_stream import Place, select
-from theanine.importers.schema import Object, as_object, get, is_object, objects_in
+from theanine.importers.schema import Object, as_object, is_object, objects_in
 from theanine.importers.table import finish, full_name, layout_named, name_of
 from theanine.importers.web_pages import is_telegram_page, telegram_blocks
 from theanine.importers.wording import wording
@@ -36,18 +36,6 @@ _PATTERNS = (
 _SHARED = wording("telegram")
 _MEDIA = _SHARED["types"]
 _LAYOUT = layout_named("telegram")
-
-
-def _sniff(intake: Intake) -> bool:
-    if intake.kind == "text":
-        return is_telegram_page(intake)
-    first = intake.first
-    chats = first.get("chats")
-    has_messages = isinstance(first.get("messages"), list)
-    one_chat = has_messages and {"type", "id"} <= first.keys()
-    message = get(first, "messages.0")
-    one_chat = one_chat or (is_object(message) and {"date_unixtime", "from_id"} <= message.keys())
-    return intake.kind == "json" and (one_chat or (is_object(chats) and "list" in chats))
 
 
 def _read(intake: Intake) -> Iterator[History]:
@@ -184,4 +172,4 @@ def _pick(folder: Folder) -> Sequence[str]:
     return folder.select("result.json") or sorted(folder.select("messages*.html"), key=_page)
 
 
-FORMAT = format_named("telegram", _read, _sniff, _pick)
+FORMAT = format_named("telegram", _read, is_telegram_page, _pick)
