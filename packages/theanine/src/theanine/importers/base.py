@@ -205,11 +205,8 @@ class Intake:
 
     def text_lines(self) -> Iterator[tuple[int, str]]:
         """Yield the lines of a text with their numbers; those that end with CR LF keep the CR."""
-        last = 0
-        for number, offset, line in self.source.lines():
-            yield from ((blank, "") for blank in range(last + 1, number))
-            yield number, decode(line, f"{self.name}, line {number}", offset).rstrip("\n")
-            last = number
+        for number, offset, line in self.source.lines(blank=True):
+            yield number, decode(line, f"{self.name}, line {number}", offset).removesuffix("\n")
 
     def items(self, kind: type[T], values: object, where: str) -> Iterator[tuple[int, str, T]]:
         """Yield index, place and content of the items of a JSON list, as models or another type.

@@ -102,7 +102,7 @@ def _cues(intake: Intake) -> Iterator[_Said]:
     named = [line for line in named if not line.isdigit()]
     intake.notes[_NOTES] += max(len(named) - 1, 0)  # the last one is the id of the first cue
     ends = [*(i for i, _ in starts[1:]), len(lines) + 1]
-    for (i, match), end in zip(starts, ends, strict=True):
+    for (i, match), end in zip(starts, ends, strict=False):
         said = [line for _, line in lines[i + 1 : end]]
         if said and end <= len(lines):  # the id of the next cue, or a blank line
             said.pop()

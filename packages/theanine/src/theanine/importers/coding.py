@@ -52,9 +52,10 @@ from theanine.importers.table import (
     project_of,
     role_in,
     time_at,
+    without,
 )
 from theanine.importers.wording import wording
-from theanine.importers.words import THOUGHTS, TOOLS, Words
+from theanine.importers.words import THOUGHTS, TOOLS, Words, note_unread
 from theanine.importers.written_dates import any_time
 from theanine.types import History, Role
 
@@ -94,8 +95,9 @@ def _read_claude(intake: Intake) -> Iterator[History]:
                     metadata |= project_of(record)
                     entries += found
             elif isinstance(kind, str) and kind in _BOOKKEEPING:
-                if title := name_of(first_of(record, _TITLES)):
-                    metadata["title"] = title
+                title = name_of(first_of(record, _TITLES))
+                metadata |= {"title": title} if title else {}
+                note_unread(intake.notes, record, [title])
             else:
                 unknown = printable(str(kind)[:40])
                 intake.notes[f'lines of the unknown type "{unknown}" left out'] += 1
@@ -126,6 +128,7 @@ def _claude_entries(intake: Intake, record: Object, entry: Entry) -> Sequence[En
     if has_only_parts(intake, message, words):
         return ()
     entry.at = time_at(intake, record, _CLAUDE.time, entry.where)
+    note_unread(intake.notes, without(record, "message"), ())
     return finish(intake, message, words, entry, _CLAUDE)
 
 
@@ -171,6 +174,7 @@ def _read_codex(intake: Intake) -> Iterator[History]:
             payload = as_object(record.get("payload", record), f"{where}.payload")
             if record.get("type") == "session_meta" or "instructions" in record:
                 metadata |= project_of(payload, payload.get("id"))
+                note_unread(intake.notes, record, metadata.values())
             elif record.get("type") in ("response_item", None) or "payload" not in record:
                 at = time_at(intake, record, _CODEX.time, where)
                 for entry in _codex_entries(intake, payload, Entry(where, at=at)):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -134,24 +135,37 @@ _LISTS = (
     *("relations", "blocks", "core_memory"),
 )
 """Fields that have a list of what is remembered."""
+_READ_ELSEWHERE = frozenset(
+    (
+        *(*_LISTS, "agents", "messages", "episodes", "payload"),
+        *("conversations_memory", "project_memories"),
+    )
+)
 
 
-def _read_record(record: Mapping[str, object]) -> Iterator[_Statement]:
+def _read_record(
+    record: Mapping[str, object],
+    notes: Counter[str],
+    otherwise: Mapping[str, Any] | None = None,
+) -> Iterator[_Statement]:
+    """Yield the statements in a record, by its row, or else by ``otherwise``, or in its lists."""
     record = {**record, **_object(record, "payload")}  # as vector databases wrap them
-    if row := next((row for row in _ROWS if has_keys(record, row["keys"])), None):
-        yield from _read_row(row, record)
+    row = next((row for row in _ROWS if has_keys(record, row["keys"])), None)
+    if row := row or (otherwise if "content" in record else None):
+        yield from _read_row(row, record, notes)
         return
+    note_unread(notes, record, (), _READ_ELSEWHERE)
     for name in _LISTS:
         for item in objects_in(record.get(name)):
-            found = list(_read_record(item))
-            if not found and name == "memories" and "content" in item:
-                found = list(_read_row(_CHATGPT, item))
-            yield from found
+            yield from _read_record(item, notes, _CHATGPT if name == "memories" else None)
 
 
-def _read_row(row: Mapping[str, Any], record: Object) -> Iterator[_Statement]:
-    texts = _TEXTS.get(row.get("texts", ""), lambda record: [_text(record, row["text"])])
-    for text in texts(record):
+def _read_row(row: Mapping[str, Any], record: Object, notes: Counter[str]) -> Iterator[_Statement]:
+    find = _TEXTS.get(row.get("texts", ""), lambda record: [_text(record, row["text"])])
+    texts = find(record)
+    read = [*texts, _text(record, row.get("text", "value"))]
+    note_unread(notes, record, read, _READ_ELSEWHERE)
+    for text in texts:
         yield _Statement(
             system=row["system"],
             text=text,
@@ -182,7 +196,7 @@ def _read(intake: Intake) -> Iterator[History]:
     for statement in statements:
         system = statement.system
         name = intake.user_name(statement.user or owner or system)
-        at = date_in(replace(intake, notes=type(intake.notes)()), statement.at)
+        at = date_in(replace(intake, notes=Counter()), statement.at)
         day = at and at.astimezone(UTC).date()
         at_least = at or intake.source.modified or DEFAULT_START
         days.setdefault((name, system, day), []).append((statement, at_least))
@@ -207,7 +221,7 @@ def _statements(intake: Intake) -> Iterator[_Statement]:
         return
     for where, record in intake.records():
         with intake.catching():
-            found = list(_read_record(record))
+            found = list(_read_record(record, intake.notes))
             intake.notes["items that are no memories left out"] += not found
             for statement in found:
                 with intake.catching():
@@ -291,6 +305,9 @@ def _letta_talk(intake: Intake) -> Iterator[History]:
     for where, record in intake.records():
         for number, agent in enumerate(objects_in(record.get("agents")) or [record]):
             name = _text(agent, "name") or "agent"
+            note_unread(
+                intake.notes, agent, [name] if agent.get("messages") else (), _READ_ELSEWHERE
+            )
             key = f"Letta/{_text(agent, 'id') or name}/{number}"
             entries: list[Entry] = []
             for i, message in enumerate(objects_in(agent.get("messages"))):
@@ -350,7 +367,7 @@ def _sniff(intake: Intake) -> bool:
     if intake.kind == "text":
         return sum(_read_line(intake, line) is not None for line in intake.lines) >= 2
     first = intake.first
-    return _is_agent_file(first) or any(True for _ in _read_record(first))
+    return _is_agent_file(first) or any(True for _ in _read_record(first, Counter()))
 
 
 FORMAT = format_named("other-memories", _read, _sniff)

@@ -29,7 +29,7 @@ from theanine.importers.schema import (
 )
 from theanine.importers.table import finish, first_of, layout_named
 from theanine.importers.wording import wording
-from theanine.importers.words import Words, quoted, said_in, storable, strings
+from theanine.importers.words import Words, note_unread, quoted, said_in, storable, strings
 from theanine.types import History
 
 _LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
@@ -48,10 +48,11 @@ def _read(intake: Intake) -> Iterator[History]:
     if folder is None:
         raise BadInput("a workspace's export is a zip archive or a folder; name that", intake.name)
     root = intake.source.name.removesuffix("users.json")
-    people = {
-        str(user.get("id")): _person(user) + (_APP if user.get("is_bot") is True else "")
-        for user in _objects(intake, folder, f"{root}users.json")
-    }
+    people: dict[str, str] = {}
+    for user in _objects(intake, folder, f"{root}users.json"):
+        name = _person(user)
+        people[str(user.get("id"))] = name + (_APP if user.get("is_bot") is True else "")
+        note_unread(intake.notes, user, [name])
     days: dict[str, list[str]] = {}
     for file in folder.names:
         name, _, day = file.removeprefix(root).rpartition("/")
@@ -90,6 +91,7 @@ def _conversations(
     for file in _LISTS:
         for each in _objects(intake, folder, f"{root}{file}"):
             name, id = each.get("name"), str(each.get("id"))
+            note_unread(intake.notes, each, [str(name)])
             if file == "dms.json" or not isinstance(name, str):
                 members = check(list[str], each.get("members") or [], f"{file}, {id}")
                 yield id, " and ".join(people.get(m, m).removesuffix(_APP) for m in members) or id

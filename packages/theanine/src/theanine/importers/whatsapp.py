@@ -343,7 +343,7 @@ def _survey(intake: Intake) -> _Survey:
             survey.layout = survey.layout or header.layout
             if not survey.is_unlike(header, after_crlf):
                 survey.add(header)
-        after_crlf = line.endswith("\r") if line else after_crlf
+        after_crlf = line.endswith("\r") if line.strip() else after_crlf
     return survey
 
 
@@ -376,11 +376,11 @@ def _messages(intake: Intake, survey: _Survey) -> Iterator[Entry]:
     started, lines = 0, list[str]()
     after_crlf = True
     for number, text in intake.text_lines():
-        line = text.rstrip("\r")
+        line = text.rstrip("\r") if text.strip() else ""
         found = _header(line)
         if found and at and survey.is_unlike(found, after_crlf) and calendar.is_quoted(found, at):
             found = None
-        after_crlf = text.endswith("\r") if text else after_crlf
+        after_crlf = text.endswith("\r") if line else after_crlf
         if found:
             if header:
                 yield from _message(intake, survey, at, lines, started)
