@@ -117,7 +117,8 @@ def _share(words: Words, message: Object) -> None:
 
 def _owner(intake: Intake) -> str:
     folder = intake.folder
-    user = next(map(folder.object, folder.select("user.json")), {}) if folder else {}
+    names = folder.select("user.json") if folder else []
+    user = folder.object(names[0]) if folder and names else {}
     return intake.options.speaker or name_of(user.get("global_name") or user.get("username"))
 
 

@@ -73,7 +73,8 @@ def preview(stream: BinaryIO, where: str) -> object:
     builder, objects = _Builder(where), 0
     for count, (event, value) in enumerate(_events(stream, where)):
         builder.feed(event, value)
-        at_top = builder.depth == 1 and isinstance(cast("object", builder.value), list)
+        document = builder.value
+        at_top = builder.depth == 1 and isinstance(document, list)
         objects += event == "end_map" and at_top
         if objects == _PREVIEWED or count > _PREVIEW:
             break
