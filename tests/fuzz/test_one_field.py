@@ -7,20 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import tempfile
-import zipfile
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from support.chat_exports import WRITERS, Said
-from support.damaging import places
+from support.damaging import parsed, places, read_files, write_file
 from support.fuzzing import cases
 from theanine.errors import BadInput
 from theanine.importers import read_histories
@@ -29,7 +24,6 @@ pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
 
 OF_TEXT = {"markdown", "notes", "whatsapp", "imessage", "mail", "copilot", "csv", "captions"}
 """Formats without JSON."""
-Files = dict[str, bytes]
 
 
 @pytest.mark.parametrize("name", sorted(set(WRITERS) - OF_TEXT))
@@ -69,44 +63,3 @@ def test_all_other_items_come_in(name: str, data: st.DataObject) -> None:
         log = "\n".join(turn.full_text for turn in turns)
         missing = [word for word in others if word not in log]
         assert not missing, f"without {field!r} of {key}: {dict(reading.notes)}"
-
-
-def parsed(content: bytes) -> Iterator[Any]:
-    """Yield the value of a JSON document, or those of its lines."""
-    try:
-        yield json.loads(content)
-    except ValueError:
-        for line in content.splitlines():
-            try:
-                yield json.loads(line)
-            except ValueError:
-                yield None
-
-
-def read_files(file: Path) -> Files:
-    """Return the files below a path, those of an archive, or the values of a database."""
-    if file.is_dir():
-        return {str(each): each.read_bytes() for each in file.rglob("*") if each.is_file()}
-    if zipfile.is_zipfile(file):
-        with zipfile.ZipFile(file) as archive:
-            return {each: archive.read(each) for each in archive.namelist()}
-    if file.suffix == ".vscdb":
-        with closing(sqlite3.connect(file)) as db:
-            rows = db.execute("SELECT key, value FROM cursorDiskKV").fetchall()
-            return {key: value.encode() for key, value in rows}
-    return {str(file): file.read_bytes()}
-
-
-def write_file(file: Path, path: str, values: list[Any]) -> None:
-    """Write the values of one of the files that :func:`read_files` returns."""
-    content = "\n".join(map(json.dumps, values))
-    if zipfile.is_zipfile(file):
-        files = {**read_files(file), path: content.encode()}
-        with zipfile.ZipFile(file, "w") as archive:
-            for each, text in files.items():
-                archive.writestr(each, text)
-    elif file.suffix == ".vscdb":
-        with closing(sqlite3.connect(file)) as db, db:
-            db.execute("UPDATE cursorDiskKV SET value = ? WHERE key = ?", (content, path))
-    else:
-        Path(path).write_text(content, "utf-8")

@@ -1,9 +1,16 @@
-"""Damage a file: cut it, change its bytes, or change or delete a value of its JSON."""
+"""Damage a file: cut it, change its bytes, or change or delete a value of its JSON.
+
+A file can be a folder, an archive or a database of JSON; its parts are read and written by name.
+"""
 
 from __future__ import annotations
 
 import json
+import sqlite3
+import zipfile
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -70,3 +77,44 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
     for key in keys:
         yield value, key
         yield from places(value[key])
+
+
+def parsed(content: bytes) -> Iterator[Any]:
+    """Yield the value of a JSON document, or those of its lines."""
+    try:
+        yield json.loads(content)
+    except ValueError:
+        for line in content.splitlines():
+            try:
+                yield json.loads(line)
+            except ValueError:
+                yield None
+
+
+def read_files(file: Path) -> dict[str, bytes]:
+    """Return the files below a path, those of an archive, or the values of a database."""
+    if file.is_dir():
+        return {str(each): each.read_bytes() for each in file.rglob("*") if each.is_file()}
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as archive:
+            return {each: archive.read(each) for each in archive.namelist()}
+    if file.suffix == ".vscdb":
+        with closing(sqlite3.connect(file)) as db:
+            rows = db.execute("SELECT key, value FROM cursorDiskKV").fetchall()
+            return {key: value.encode() for key, value in rows}
+    return {str(file): file.read_bytes()}
+
+
+def write_file(file: Path, path: str, values: list[Any]) -> None:
+    """Write the values of one of the files that :func:`read_files` returns."""
+    content = "\n".join(map(json.dumps, values))
+    if zipfile.is_zipfile(file):
+        files = {**read_files(file), path: content.encode()}
+        with zipfile.ZipFile(file, "w") as archive:
+            for each, text in files.items():
+                archive.writestr(each, text)
+    elif file.suffix == ".vscdb":
+        with closing(sqlite3.connect(file)) as db, db:
+            db.execute("UPDATE cursorDiskKV SET value = ? WHERE key = ?", (content, path))
+    else:
+        Path(path).write_text(content, "utf-8")

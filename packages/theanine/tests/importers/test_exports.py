@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -16,8 +17,10 @@ from hypothesis import strategies as st
 
 import theanine
 from support.chat_exports import WRITERS, Said
+from support.damaging import parsed, read_files, write_file
+from support.planting import lost_words
 from theanine.errors import BadInput
-from theanine.importers import FORMATS, read_histories
+from theanine.importers import FORMATS, ImportedHistories, read_histories
 
 DATA_SETS = {"locomo", "msc", "cc", "memorybank", "beam", "longmemeval", "secom", "memories"}
 OURS = {"jsonl", "text"}
@@ -168,3 +171,30 @@ def test_a_missing_time_is_noted_and_refused_if_strict(
             read_histories(path, strict=True)
     else:
         assert read_histories(path, strict=True) == reading
+
+
+OF_NO_MESSAGE = {
+    "codex": {"timestamp"},  # of a line that repeats a message
+    "deepseek": {"user_id"},
+    "gemini": {"products"},  # of an activity that is no prompt, which is counted
+    "slack": {"name"},  # of a channel's folder
+    "telegram": {"about"},  # Telegram's own words about the export
+}
+"""Fields, by format, whose words are in no message."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_word_in_any_field_is_logged_or_noted(name: str, tmp_path: Path) -> None:
+    file = WRITERS[name](tmp_path, TALK)
+    for path, content in read_files(file).items():
+        values = list(parsed(content))
+        if None in values:  # not JSON
+            continue
+
+        def read(path: str = path, values: list[Any] = values) -> ImportedHistories:
+            write_file(file, path, values)
+            return read_histories(file)
+
+        assert list(lost_words(values, read, OF_NO_MESSAGE.get(name, ()))) == [], path
+        read()

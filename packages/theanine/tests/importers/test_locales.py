@@ -12,8 +12,13 @@ import pytest
 
 from support.history_samples import save
 from theanine.importers import read_histories
-from theanine.importers.times import time_in_name
-from theanine.importers.written_dates import find_clock, find_date, hour_of, written_time
+from theanine.importers.written_dates import (
+    find_clock,
+    find_date,
+    hour_of,
+    time_in_name,
+    written_time,
+)
 
 MAY, FEBRUARY = datetime(2024, 5, 13, 21, 56, tzinfo=UTC), datetime(2024, 2, 3, 8, 5, tzinfo=UTC)
 SAMPLES: list[list[str]] = json.loads(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
@@ -9,13 +10,16 @@ import pytest
 
 import theanine
 from support.chat_exports import save_zip
+from support.damaging import places
 from support.history_samples import Json, save
-from theanine.importers import read_histories
+from support.planting import log_of, lost_words
+from theanine.importers import ImportedHistories, read_histories
 from theanine.types import History, Relation
 
 DAY = "2024-05-13T19:56:00.000000+00:00"
 ITEM = {"id": "m1", "hash": "h", "user_id": "ana", "created_at": DAY, "updated_at": None}
 EDGE = {"uuid": "e1", "name": "WORKS_AT", "created_at": DAY, "expired_at": None}
+SAILS = "Sails on Sundays"
 SHAPES: dict[str, tuple[str, object]] = {
     "mem0 get_all": ("mem0", {"results": [{**ITEM, "memory": "Sails on Sundays"}]}),
     "mem0 list": ("mem0", [{**ITEM, "memory": "Sails on Sundays", "categories": ["hobby"]}]),
@@ -107,6 +111,40 @@ def test_statements_of_other_systems(name: str, tmp_path: Path) -> None:
     assert [memory.text for memory in session.memories] == ["Sails on Sundays"]
     assert session.memories[0].source_keys == (session.turns[0].key,)
     assert session.turns[0].metadata["imported"] is True
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_word_in_any_field_is_logged_or_noted(name: str, tmp_path: Path) -> None:
+    document = copy.deepcopy(SHAPES[name][1])
+
+    def read() -> ImportedHistories:
+        return read_histories(save(tmp_path, "export.json", json.dumps(document)))
+
+    assert list(lost_words(document, read)) == []
+
+
+def items_of(document: object) -> list[Json]:
+    """Return the innermost list that has the statement among its items; empty if none has."""
+    lists = [h[k] for h, k in places([document]) if isinstance(h[k], list) and SAILS in str(h[k])]
+    return lists[-1] if lists else []
+
+
+@pytest.mark.parametrize("null", [False, True])
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_missing_field_costs_one_statement(name: str, null: bool, tmp_path: Path) -> None:
+    text = json.dumps(SHAPES[name][1])
+    for number in range(len(list(places(items_of(json.loads(text))[0])))):
+        document = json.loads(text)
+        items = items_of(document)
+        item = json.dumps(items[0])
+        items += [json.loads(item.replace("Sails", f"{count} sails")) for count in (1, 2)]
+        holder, key = list(places(items[0]))[number]
+        if null:
+            holder[key] = None
+        else:
+            del holder[key]
+        log = log_of(read_histories(save(tmp_path, "export.json", document)))
+        assert "1 sails" in log and "2 sails" in log, (holder, key)
 
 
 def test_the_graph_of_server_memory(tmp_path: Path) -> None:

@@ -14,49 +14,20 @@ from typing import Any, cast
 import pytest
 
 from support.history_samples import save
+from support.planting import STRUCTURE, Step, at, leaves, log_of
 from support.rich_exports import RICH, Rich
 from theanine.errors import BadInput
 from theanine.importers import ImportedHistories, read_histories
-from theanine.importers.times import any_time
 from theanine.importers.words import is_prose
+from theanine.importers.written_dates import any_time
 
-STRUCTURE = frozenset(
-    "type content_type object role sender recipient status currentlySelected currentId "
-    "current_node candidate_id primary_candidate_id parent parentId parentMessageId children "
-    "childrenIds parent_message_uuid messagetype command name_of_tool authorId recipientId "
-    "chatId dateSent id header widget_state direction turn_id chat_id".split()
-)
-"""Fields whose values a program compares or follows; prose in them would be another structure."""
 MARKUP = frozenset({"Prompted", "document"})
 """Words of the services themselves."""
-Step = str | int
 
 
 def read(rich: Rich, value: Any, folder: Path, **options: Any) -> ImportedHistories:
     content = "".join(json.dumps(line) + "\n" for line in value) if rich.lines else value
     return read_histories(save(folder, rich.file, content), **options)
-
-
-def log_of(reading: ImportedHistories) -> str:
-    parts: list[str] = []
-    for history in reading.histories:
-        parts.append(history.name)
-        for session in history.transcripts:
-            parts += [session.key, *map(str, session.metadata.values())]
-            for turn in session.turns:
-                parts += [turn.full_text, turn.speaker, turn.key or ""]
-    return "\n".join(parts)
-
-
-def leaves(value: Any, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Any]]:
-    if isinstance(value, dict):
-        for key, each in cast("dict[str, Any]", value).items():
-            yield from leaves(each, (*path, key))
-    elif isinstance(value, list):
-        for i, each in enumerate(cast("list[Any]", value)):
-            yield from leaves(each, (*path, i))
-    else:
-        yield path, value
 
 
 def fields(value: Any, path: tuple[Step, ...] = ()) -> Iterator[tuple[Step, ...]]:
@@ -67,12 +38,6 @@ def fields(value: Any, path: tuple[Step, ...] = ()) -> Iterator[tuple[Step, ...]
     elif isinstance(value, list):
         for i, each in enumerate(cast("list[Any]", value)):
             yield from fields(each, (*path, i))
-
-
-def at(value: Any, path: tuple[Step, ...]) -> Any:
-    for step in path:
-        value = value[step]
-    return value
 
 
 def words_of(rich: Rich) -> dict[tuple[Step, ...], list[str]]:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from theanine.errors import BadInput, SettingsError
 from theanine.importers import read_histories
-from theanine.importers.cc import FORMAT as CC
-from theanine.importers.msc import FORMAT as MSC
+from theanine.importers.datasets import CC, MSC
 from theanine.types import History, Transcript, Utterance
 from theanine_bench.datasets.personachat import is_personachat, read_personachat
 from theanine_bench.samples import Group, Sample, Stage

@@ -19,8 +19,9 @@ from theanine.errors import BadInput
 from theanine.importers.dates import formatted_time, has_offset, iso_date_time
 from theanine.importers.folder import Folder
 from theanine.importers.json_stream import ITEMS, select
-from theanine.importers.schema import Object, as_object, check, parse, require_storable
+from theanine.importers.schema import Object, as_object, check, has_keys, parse, require_storable
 from theanine.importers.source import STANDARD_INPUT, Source, decode
+from theanine.importers.wording import read_data
 from theanine.types import History, ImportedMemory, Role, Transcript, Utterance
 
 T = TypeVar("T")
@@ -158,7 +159,7 @@ class Intake:
         """Return a part of a history that may change until it is exported again.
 
         Its sessions get the format's name as ``source`` in their metadata. It takes the notes since
-        the previous part.
+        the previous part; those after the last one are taken by who reads the parts.
         """
         notes = dict(+self.notes)
         self.notes.clear()
@@ -202,6 +203,11 @@ class Intake:
             with self.catching():
                 yield where, as_object(item, where)
 
+    def text_lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines of a text with their numbers; those that end with CR LF keep the CR."""
+        for number, offset, line in self.source.lines(blank=True):
+            yield number, decode(line, f"{self.name}, line {number}", offset).removesuffix("\n")
+
     def items(self, kind: type[T], values: object, where: str) -> Iterator[tuple[int, str, T]]:
         """Yield index, place and content of the items of a JSON list, as models or another type.
 
@@ -234,11 +240,11 @@ def each_record(
     def read_all(intake: Intake) -> Iterator[History]:
         for where, record in intake.records():
             with intake.catching():
-                intake.notes = Counter()
                 history = read(intake, record, where)
                 if not history.transcripts:
                     raise BadInput("it has no turns or memories; leave it out", where)
                 yield history
+            intake.notes = Counter()  # a history has its own
 
     return read_all
 
@@ -344,11 +350,9 @@ def history(name: str, transcripts: Iterable[Transcript], notes: Counter[str]) -
     ordered = sorted(unordered, key=lambda transcript: transcript.at)
     if moved := sum(a is not b for a, b in zip(unordered, ordered, strict=True)):
         notes["sessions sorted by time"] += moved
-    return History(name=name, transcripts=ordered, notes=dict(+notes))
-
-
-def _none(_: Folder) -> Sequence[str]:
-    return ()
+    counted = dict(+notes)
+    notes.clear()
+    return History(name=name, transcripts=ordered, notes=counted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,8 +364,8 @@ class Format:
         sniff: whether a source is of this format, by its ``kind``, ``first`` and ``lines``.
         read: yields the histories of a source.
             A long history can come in several parts of the same name.
-        memories: whether it can hold memories.
         pick: the files of this format in a folder or an archive, in the order of reading.
+        memories: whether it can hold memories.
         kind: the syntax of its sources, if they all have the same and it isn't JSON.
         joined: whether sessions of one key in several files are parts of one session.
         repairs: whether an item that can't be read is left out and reported, unless reading is
@@ -371,8 +375,33 @@ class Format:
     name: str
     sniff: Callable[[Intake], bool]
     read: Callable[[Intake], Iterator[History]]
+    pick: Callable[[Folder], Sequence[str]]
     memories: bool = False
-    pick: Callable[[Folder], Sequence[str]] = _none
     kind: Kind | None = None
     joined: bool = False
     repairs: bool = False
+
+
+def format_named(
+    name: str,
+    read: Callable[[Intake], Iterator[History]],
+    sniff: Callable[[Intake], bool] | None = None,
+    pick: Callable[[Folder], Sequence[str]] | None = None,
+) -> Format:
+    """Return the format of a row of ``formats.toml``.
+
+    It is told by its keys, or by ``sniff``; its files by ``pick``, or without one by their names.
+    """
+    row = read_data("formats.toml")[name]
+
+    def sniffed(intake: Intake) -> bool:
+        if row.get("kind") == "text" and intake.kind != "text":
+            return False
+        by_keys = has_keys(intake.first, row.get("keys", ()))
+        return by_keys or (sniff is not None and sniff(intake))
+
+    def picked(folder: Folder) -> Sequence[str]:
+        return folder.select(*row.get("files", ())) or folder.select(*row.get("otherwise", ()))
+
+    flags = {key: row[key] for key in ("kind", "memories", "joined", "repairs") if key in row}
+    return Format(name=name, sniff=sniffed, read=read, pick=pick or picked, **flags)

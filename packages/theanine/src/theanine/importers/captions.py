@@ -2,8 +2,7 @@
 
 A cue has times and words. Who speaks is a voice tag (``<v Ana>``), or a name before a colon; a cue
 without either goes on with the speaker before. Teams cuts one utterance into several cues, whose
-ids differ only after the last hyphen: they are one turn. A recording is one session; it begins when
-its file's name says, as Zoom's ``GMT20240513-195600`` does, else it is undated.
+ids differ only after the last hyphen: they are one turn.
 
 Sources: W3C "WebVTT", the help pages of Zoom and Teams. Never seen real.
 """
@@ -16,12 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from theanine.importers.base import Entry, Format, Intake, SessionBuilder
+from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
 from theanine.importers.dates import Calendar
-from theanine.importers.source import decode
-from theanine.importers.times import time_in_name
 from theanine.importers.timestamps import SYNTHETIC
 from theanine.importers.words import storable
+from theanine.importers.written_dates import time_in_name
 from theanine.types import History
 
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
@@ -33,6 +31,8 @@ _NAMED = re.compile(
     r"\s?[:：]\s+(?=\S)"
 )
 _PIECE = re.compile(r"(.*\d)-\d+")
+_NOTE = re.compile(r"(?:NOTE|STYLE|REGION)\b")
+_NOTES = "notes of captions left out"
 _SPEAKER = "Speaker"
 
 
@@ -48,8 +48,6 @@ class _Said:
 
 
 def _sniff(intake: Intake) -> bool:
-    if intake.kind != "text" or not intake.lines:
-        return False
     return intake.lines[0].startswith("WEBVTT") or any(
         _CUE.match(each) for each in intake.lines[:2]
     )
@@ -71,7 +69,6 @@ def _read(intake: Intake) -> Iterator[History]:
                 entry = Entry(said.where, "user", said.speaker, said.text, at=at)
                 session.append(intake.turn(entry), said.where)
         yield intake.part(name, session.build(start, dated=dated))
-    yield intake.part(name)
 
 
 def _turns(intake: Intake) -> Iterator[_Said]:
@@ -98,47 +95,30 @@ def _utterance(id: str) -> str:
 
 
 def _cues(intake: Intake) -> Iterator[_Said]:
-    before = ""
-    start: timedelta | None = None
-    lines: list[str] = []
-    id, where = "", intake.name
-    named = 0
-    for number, line in _lines(intake):
-        if match := _CUE.match(line):
-            if start is not None:
-                lines = lines[:-1] if before and lines and lines[-1] == before else lines
-                yield from _voices(start, lines, id, where)
-            id, before, lines = before, "", []
-            hours, minutes, seconds, fraction = match.groups()
-            start = timedelta(
-                hours=int(hours or 0),
-                minutes=int(minutes),
-                seconds=int(seconds),
-                milliseconds=int(fraction.ljust(3, "0")),
-            )
-            where = f"{intake.name}, line {number}"
-        elif start is None:  # the heading, styles and notes of the file
-            before = line.strip()
-            named += bool(before) and not before.startswith("WEBVTT") and not before.isdigit()
-        elif not line.strip():
-            before = ""
-        elif before == "" and re.match(r"(?:NOTE|STYLE|REGION)\b", line):
-            intake.notes["notes of captions left out"] += 1
-            yield from _voices(start, lines, id, where)
-            start, lines, before = None, [], ""
-        else:
-            before = line.strip()
-            lines.append(before)
-    if start is not None:
-        yield from _voices(start, lines, id, where)
-    if named > 1:
-        intake.notes["notes of captions left out"] += named - 1
-
-
-def _lines(intake: Intake) -> Iterator[tuple[int, str]]:
-    """Yield all lines with their numbers, also the blank ones, which end cues."""
-    for number, line in enumerate(intake.source.stream(), 1):
-        yield number, decode(line, f"{intake.name}, line {number}").rstrip("\r\n")
+    lines = [(number, line.strip()) for number, line in intake.text_lines()]
+    starts = [(i, match) for i, (_, line) in enumerate(lines) if (match := _CUE.match(line))]
+    heading = [line for _, line in lines[: starts[0][0]]] if starts else []
+    named = [line for line in heading if line and not line.startswith("WEBVTT")]
+    named = [line for line in named if not line.isdigit()]
+    intake.notes[_NOTES] += max(len(named) - 1, 0)  # the last one is the id of the first cue
+    ends = [*(i for i, _ in starts[1:]), len(lines) + 1]
+    for (i, match), end in zip(starts, ends, strict=False):
+        said = [line for _, line in lines[i + 1 : end]]
+        if said and end <= len(lines):  # the id of the next cue, or a blank line
+            said.pop()
+        notes = (n for n, line in enumerate(said) if n and not said[n - 1] and _NOTE.match(line))
+        if (note := next(notes, None)) is not None:
+            intake.notes[_NOTES] += 1
+            said = said[:note]
+        hours, minutes, seconds, fraction = match.groups()
+        start = timedelta(
+            hours=int(hours or 0),
+            minutes=int(minutes),
+            seconds=int(seconds),
+            milliseconds=int(fraction.ljust(3, "0")),
+        )
+        id = lines[i - 1][1] if i else ""
+        yield from _voices(start, said, id, f"{intake.name}, line {lines[i][0]}")
 
 
 def _voices(start: timedelta, lines: list[str], id: str, where: str) -> Iterator[_Said]:
@@ -161,11 +141,4 @@ def _plain(text: str) -> str:
     return " ".join(html.unescape(_TAG.sub("", text)).split())
 
 
-FORMAT = Format(
-    name="captions",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: folder.select("*.vtt", "*.srt", "*.sbv"),
-    kind="text",
-    repairs=True,
-)
+FORMAT = format_named("captions", _read, _sniff)

@@ -6,35 +6,9 @@ import codecs
 import re
 from contextlib import suppress
 
-_ALIASES = {
-    "unicode11utf7": "utf-7",
-    "utf8mb4": "utf-8",
-    "xuserdefined": "cp1252",
-    "xunknown": "utf-8",
-    "unknown8bit": "utf-8",
-    "ansi": "cp1252",
-    "ansix3110": "ascii",
-    "macintosh": "mac-roman",
-    "xmaccroatian": "mac-croatian",
-    "xmacce": "mac-latin2",
-    "xsjis": "cp932",
-    "shiftjis": "cp932",
-    "windows31j": "cp932",
-    "ksc56011987": "cp949",
-    "euckr": "cp949",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "xgbk": "gb18030",
-    "big5": "big5hkscs",
-    "iso88591": "cp1252",
-    "latin1": "cp1252",
-    "usascii": "utf-8",
-    "ascii": "utf-8",
-    "iso88599": "cp1254",
-    "tis620": "cp874",
-    "iso885911": "cp874",
-}
-"""Names that Python lacks, and charsets that senders mean by a part of them, as WHATWG lists."""
+from theanine.importers.wording import wording
+
+_ALIASES = wording("charsets")
 
 
 def decode_charset(data: bytes, name: str) -> str:

@@ -1,18 +1,12 @@
-"""ChatGPT's export: the zip archive as it comes, or ``conversations.json`` from it.
+"""ChatGPT's export: the zip archive, ``conversations.json`` from it, or its parts since 2026.
 
 A list of conversations, each a tree of messages::
 
     [{"id", "title", "create_time", "current_node", "mapping": {node: {"parent", "message":
       {"author": {"role"}, "create_time", "content": {"content_type", "parts"}, "metadata"}}}}]
 
-Exports since 2026 are split into ``conversations-000.json``, ``conversations-001.json`` and so
-on. Each conversation becomes a session, all in one history; of its tree, the branch that ends at
-``current_node``, or else at the last message, is read. What was said aloud is in parts of the type
-``audio_transcription``, next to pointers to the sound, and is read as text; pictures and files are
-noted as attachments. What the assistant wrote into a canvas (a message to ``canmore``) and the
-report of a deep research (``metadata.chatgpt_sdk.widget_state``) are its words. Thoughts, and
-messages that are hidden or of the system or of tools, are left out and counted. ``chat.html`` of
-the archive has the same list in a script.
+What was said aloud is in parts of the type ``audio_transcription``, a canvas in a message to
+``canmore``, the report of a deep research in ``metadata.chatgpt_sdk.widget_state``.
 
 Sources: skillsynchq/txcript ``docs/formats/chatgpt.md`` and mitkury/chatgpt-export-parser
 ``docs/chatgpt-data-export-format.md``. Exports of version 0.1 were real, voice and splits are as
@@ -26,8 +20,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from theanine.importers.base import Format, Intake
-from theanine.importers.schema import Object, is_object, objects_in
+from theanine.importers.base import Intake, format_named
+from theanine.importers.schema import Object, get, is_object, objects_in
 from theanine.importers.table import (
     EMPTY,
     HIDDEN,
@@ -35,12 +29,12 @@ from theanine.importers.table import (
     Entry,
     Layout,
     finish,
-    get,
+    layout_named,
     read_talks,
     role_in,
 )
 from theanine.importers.web_pages import chatgpt_conversations, is_chatgpt_page
-from theanine.importers.words import THOUGHTS, Words, strings
+from theanine.importers.words import THOUGHTS, Words, file_named, strings
 from theanine.types import History, Role
 
 TO_TOOLS = "messages to tools left out"
@@ -51,16 +45,7 @@ _MARK = re.compile(r" ?\ue200(\w*)\ue202?([^\ue201]*)\ue201| ?【[^【】]{0,80}
 """Marks of what an answer cites: private characters round the kind and its arguments."""
 _REFERENCE = re.compile(r"(?:turn\d+[a-z]+\d+,?)+|L\d+(?:-L?\d+)?|[\d.,:-]*")
 
-LAYOUT = Layout(
-    messages=("mapping",),
-    item="message",
-    role=("author.role",),
-    words=("content",),
-    name=(),
-    time=("create_time", "update_time"),
-    talk_id=("conversation_id", "id"),
-    talk_time=("create_time", "update_time"),
-)
+LAYOUT = layout_named("chatgpt")
 
 
 def _message(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
@@ -112,8 +97,7 @@ def _finished(
         words.shared.append("a picture" if pictures == 1 else f"{pictures} pictures")
     for file in objects_in(get(message.get("metadata"), "attachments")):
         if not str(file.get("mime_type") or "").startswith("image/"):
-            name = file.get("name")
-            what = f'the file "{name}"' if isinstance(name, str) else "a file"
+            what = file_named(file.get("name"))
             if not words.share(what, file, ("name",)):
                 words.shared.append(what)
     if not words and is_object(message.get("content")) and not pictures:
@@ -186,12 +170,4 @@ def _sniff(intake: Intake) -> bool:
     return tree and "inserted_at" not in first
 
 
-FORMAT = Format(
-    name="chatgpt",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: (
-        folder.select("conversations.json", "conversations-*.json") or folder.select("chat.html")
-    ),
-    repairs=True,
-)
+FORMAT = format_named("chatgpt", _read, _sniff)

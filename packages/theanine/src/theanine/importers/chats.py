@@ -17,7 +17,7 @@ from typing import cast
 
 from theanine.errors import BadInput
 from theanine.importers.base import Entry, Intake, SessionBuilder
-from theanine.importers.times import time_in_name
+from theanine.importers.written_dates import time_in_name
 from theanine.types import History
 
 NO_TIME = "turns without a time"

@@ -1,15 +1,9 @@
-"""The export of Claude.ai: the zip archive as it comes, or ``conversations.json`` from it.
+"""The export of Claude.ai: the zip archive, or ``conversations.json`` or ``projects.json`` from it.
 
 ``[{"uuid", "name", "created_at", "chat_messages": [{"uuid", "sender": "human" or "assistant",
 "created_at", "text", "content": [{"type", "text"}], "attachments": [{"file_name",
-"extracted_content"}], "files": [{"file_name"}], "parent_message_uuid"?}]}]``. Each conversation
-becomes a session, all in one history. A message's words are its ``content``'s, or ``text`` where
-that has none; an artifact, which is a call of a tool there, is part of them, as is a pasted text:
-an attachment without a name or called ``paste.txt``. The texts of other attachments become turns of
-a tool. Of messages that were asked again, the branch that ends at the last message is read.
-
-The archive's ``users.json`` names the user. ``projects.json`` is one session a project: its
-description and instructions are the user's, its documents a tool's. ``memories.json`` is read by
+"extracted_content"}], "files": [{"file_name"}], "parent_message_uuid"?}]}]``. A message's words are
+its ``content``'s, or ``text`` where that has none. ``memories.json`` is read by
 :mod:`theanine.importers.other_memories`.
 
 Sources: basicmachines-co/basic-memory
@@ -20,9 +14,9 @@ Sources: basicmachines-co/basic-memory
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.dates import Calendar
 from theanine.importers.json_stream import ITEMS, select
 from theanine.importers.schema import Object, is_object, objects_in, require_storable
@@ -33,6 +27,7 @@ from theanine.importers.table import (
     finish,
     first_of,
     key_of,
+    layout_named,
     name_of,
     read_talks,
     role_in,
@@ -44,22 +39,12 @@ from theanine.types import History
 _PASTED = re.compile(r"paste[\w ()-]*\.txt", re.IGNORECASE)
 """Names that Claude.ai gives to a long text that is pasted into a message."""
 
-LAYOUT = Layout(
-    messages=("chat_messages",),
-    role=("sender", "role"),
-    words=("content", "text"),
-    name=(),
-    time=("created_at", "updated_at"),
-    id=("uuid",),
-    talk_id=("uuid",),
-    title=("name",),
-    talk_time=("created_at", "updated_at"),
-)
+LAYOUT = layout_named("claude")
 
 
 def _read(intake: Intake) -> Iterator[History]:
     owner = account_name(intake)
-    if "chat_messages" not in intake.first and _is_project(intake.first):
+    if "chat_messages" not in intake.first:
         yield from _projects(intake, owner)
         return
 
@@ -109,10 +94,6 @@ def _message(
     return finish(intake, message, words, Entry(where, role, name), layout)
 
 
-def _is_project(first: Mapping[str, object]) -> bool:
-    return not {"docs", "prompt_template"}.isdisjoint(first)
-
-
 def _projects(intake: Intake, owner: str) -> Iterator[History]:
     """Read ``projects.json``."""
     name = intake.user_name(owner)
@@ -131,7 +112,6 @@ def _projects(intake: Intake, owner: str) -> Iterator[History]:
             intake.notes[NO_TEXT] += not entries
             talk = Talk(intake, LAYOUT, record, f"{intake.stem}/{number}", where, calendar)
             yield from talk.finish(entries, name, at)
-    yield intake.part(name)
 
 
 def _document(intake: Intake, doc: Object, where: str) -> Entry:
@@ -141,14 +121,4 @@ def _document(intake: Intake, doc: Object, where: str) -> Entry:
     return Entry(where, "tool", name, storable(text), key=key_of(doc.get("uuid")), at=at)
 
 
-FORMAT = Format(
-    name="claude",
-    sniff=lambda intake: (
-        isinstance(intake.first.get("chat_messages"), list) or _is_project(intake.first)
-    ),
-    read=_read,
-    pick=lambda folder: folder.select(
-        "conversations.json", "conversations-*.json", "projects.json"
-    ),
-    repairs=True,
-)
+FORMAT = format_named("claude", _read)

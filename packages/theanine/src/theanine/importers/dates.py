@@ -8,7 +8,6 @@ day is read as noon. Undated sessions are put on a synthetic calendar: the first
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta, tzinfo
@@ -74,21 +73,6 @@ def iso_date_time(text: str, where: str, zone: tzinfo) -> datetime:
     text = re.sub(r"\s(?=[Z+-])|,|(?<= )at ", "", text)
     at = iso_time(text, where, zone)
     return at if ":" in text else datetime.combine(at, NOON, zone)
-
-
-def epoch_time(value: object, where: str) -> datetime:
-    """Return seconds since 1970 as an aware datetime in UTC. Raises BadInput."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise BadInput("the time is not a number of seconds since 1970", where)
-    if abs(value) > 1e11:
-        raise BadInput(f"the time {value:g} looks like milliseconds; seconds are expected", where)
-    try:
-        at = datetime.fromtimestamp(value, UTC)
-    except (ValueError, OverflowError, OSError):
-        raise BadInput(
-            f"the time {value:g} is out of range; seconds since 1970 are expected", where
-        ) from None
-    return check_date(at, where)
 
 
 def formatted_time(text: str, patterns: Sequence[str], where: str, zone: tzinfo) -> datetime:

@@ -2,11 +2,8 @@
 
 DiscordChatExporter writes a file a channel, ``{"guild": {"name"}, "channel": {"id", "name"},
 "messages": [{"id", "type", "timestamp", "content", "author": {"name", "nickname", "isBot"},
-"attachments": [{"fileName"}]}]}``. The package, a zip archive from Discord, has
-``messages/c<id>/messages.json`` with ``[{"ID", "Timestamp", "Contents", "Attachments"}]`` next to
-``channel.json``; it holds only the user's own messages, and ``account/user.json`` their name.
-Messages of bots, and of Discord about who joined or pinned, are left out and counted. Embeds,
-forwarded messages and polls are what was shared, with their words.
+"attachments": [{"fileName"}]}]}``. The package has ``messages/c<id>/messages.json`` with ``[{"ID",
+"Timestamp", "Contents", "Attachments"}]`` next to ``channel.json``, and ``account/user.json``.
 
 Sources: Tyrrrz/DiscordChatExporter ``DiscordChatExporter.Core/Exporting/JsonMessageWriter.cs``,
 peterhanania/Discord-Package, Edouard127/discord-package-parser. Never seen real.
@@ -15,36 +12,28 @@ peterhanania/Discord-Package, Edouard127/discord-package-parser. Never seen real
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
-from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chats import ChatSessions, chat_sessions
 from theanine.importers.json_stream import select
 from theanine.importers.schema import (
     Object,
     as_object,
+    get,
     is_object,
     objects_in,
-    parse,
-    require_storable,
 )
-from theanine.importers.table import Layout, finish, get, name_of
-from theanine.importers.times import is_zoneless
+from theanine.importers.table import finish, layout_named, name_of
 from theanine.importers.web_pages import discord_blocks, is_discord_page
-from theanine.importers.words import Words, note_unread, quoted
+from theanine.importers.words import Words, file_named, note_unread, quoted, storable
+from theanine.importers.written_dates import is_zoneless
 from theanine.types import History
 
-_LAYOUT = Layout(time=("timestamp", "timestampEdited"), id=("id",), name=(), role=())
-_OWN_LAYOUT = Layout(time=("Timestamp",), id=("ID",), name=(), role=())
+_LAYOUT = layout_named("discord")
+_OWN_LAYOUT = layout_named("discord-package")
 _OF_EMBEDS = ("url", "color", "thumbnail", "image", "images", "video", "inlineEmojis")
 _WORDS = frozenset({"Default", "Reply", "0", "19", "20", "ThreadStarterMessage"})
-
-
-def _sniff(intake: Intake) -> bool:
-    if intake.kind == "text":
-        return is_discord_page(intake)
-    first = intake.first
-    exported = "messages" in first and bool({"guild", "channel"} & first.keys())
-    return intake.kind == "json" and (exported or {"ID", "Timestamp", "Contents"} <= first.keys())
 
 
 def _read(intake: Intake) -> Iterator[History]:
@@ -54,14 +43,12 @@ def _read(intake: Intake) -> Iterator[History]:
         rows = (row for row in page if "author" in row[1])
         messages = (m for where, each in rows for m in _message(intake, each, where))
         yield from chat_sessions(intake, intake.user_name(), title, messages)
-        yield intake.part(intake.user_name())
         return
     if "Contents" in intake.first:
         owner, title = _owner(intake), _channel(intake)
         messages = _own_messages(intake, owner)
         name = intake.user_name(owner)
         yield from chat_sessions(intake, name, title, messages, either_order=True)
-        yield intake.part(name)
         return
     about: dict[str, object] = {}
     sessions: ChatSessions | None = None
@@ -71,7 +58,7 @@ def _read(intake: Intake) -> Iterator[History]:
             about[str(place[0])] = value
             continue
         if sessions is None:  # the server and the channel come before the messages
-            title = require_storable(_title(about.get("channel"), about.get("guild")), intake.name)
+            title = storable(_title(about.get("channel"), about.get("guild")))
             rest = {key: each for key, each in intake.first.items() if key != "messages"}
             names = (str(get(rest, path)) for path in ("guild.name", "channel.name"))
             note_unread(intake.notes, rest, [title, *names])
@@ -82,7 +69,6 @@ def _read(intake: Intake) -> Iterator[History]:
                 yield from sessions.add(message)
     if sessions is not None:
         yield from sessions.end()
-    yield intake.part(intake.user_name())
 
 
 def _title(channel: object, guild: object) -> str:
@@ -120,37 +106,27 @@ def _message(intake: Intake, message: Object, where: str) -> Iterator[Entry]:
 def _share(words: Words, message: Object) -> None:
     """Add files, stickers, embeds and polls of a message."""
     for file in objects_in(message.get("attachments")):
-        words.shared.append(f'the file "{file.get("fileName") or file.get("name") or "unnamed"}"')
+        words.shared.append(file_named(file.get("fileName") or file.get("name") or "unnamed"))
     for sticker in objects_in(message.get("stickers")):
-        words.shared.append(f'the file "{sticker.get("name")} (sticker)"')
+        words.shared.append(file_named(f"{sticker.get('name')} (sticker)"))
     for embed in objects_in(message.get("embeds")):
         words.share("an embed", embed, _OF_EMBEDS)
     if poll := message.get("poll"):
         words.share("a poll", poll)
 
 
-def _sibling(intake: Intake, name: str) -> Object:
-    """Return an object from another file of the package; empty if it isn't there."""
-    folder = intake.folder
-    if folder is None or name not in folder.names:
-        return {}
-    with folder.open(name) as source:
-        return as_object(parse(source.text(), name), name)
-
-
 def _owner(intake: Intake) -> str:
-    names = intake.folder.select("user.json") if intake.folder else []
-    user = _sibling(intake, names[0]) if names else {}
-    found = user.get("global_name") or user.get("username")
-    name = intake.options.speaker or (found if isinstance(found, str) else "")
-    return require_storable(name, intake.name)
+    folder = intake.folder
+    names = folder.select("user.json") if folder else []
+    user = folder.object(names[0]) if folder and names else {}
+    return intake.options.speaker or name_of(user.get("global_name") or user.get("username"))
 
 
 def _channel(intake: Intake) -> str:
-    channel = _sibling(intake, intake.name.removesuffix("messages.json") + "channel.json")
-    folder = intake.name.rsplit("/", 2)[-2] if "/" in intake.name else "channel"
-    title = _title(channel, channel.get("guild")) if channel else folder
-    return require_storable(title, intake.name)
+    about = intake.name.removesuffix("messages.json") + "channel.json"
+    if channel := intake.folder.object(about) if intake.folder else {}:
+        return storable(_title(channel, channel.get("guild")))
+    return storable(PurePosixPath(intake.name).parent.name or "channel")
 
 
 def _own_messages(intake: Intake, owner: str) -> Iterator[Entry]:
@@ -160,7 +136,7 @@ def _own_messages(intake: Intake, owner: str) -> Iterator[Entry]:
             words.add(message.get("Contents"))
             links = message.get("Attachments")
             for link in links.split() if isinstance(links, str) else ():
-                words.shared.append(f'the file "{link.rsplit("/", 1)[-1]}"')
+                words.shared.append(file_named(link.rsplit("/", 1)[-1]))
             at = message.get("Timestamp")
             if isinstance(at, str) and is_zoneless(at):
                 message = {**message, "Timestamp": f"{at}Z"}  # they are in UTC
@@ -169,12 +145,9 @@ def _own_messages(intake: Intake, owner: str) -> Iterator[Entry]:
             yield from finish(intake, message, words, entry, _OWN_LAYOUT)
 
 
-FORMAT = Format(
-    name="discord",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: [
-        name for name in folder.select("messages.json") if "messages/c" in name.lower()
-    ],
-    repairs=True,
+FORMAT = format_named(
+    "discord",
+    _read,
+    is_discord_page,
+    pick=lambda folder: [n for n in folder.select("messages.json") if "messages/c" in n.lower()],
 )

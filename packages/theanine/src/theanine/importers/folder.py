@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
 from theanine.errors import BadInput
+from theanine.importers.schema import Object, as_object, parse
 from theanine.importers.source import Source, opened
 
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
@@ -48,6 +49,13 @@ class Folder(ABC):
     @abstractmethod
     def modified(self, name: str) -> datetime:
         """Return when a file was last changed, aware; files without a time count as oldest."""
+
+    def object(self, name: str) -> Object:
+        """Return the JSON object in a file; empty if there is no such file. Raises BadInput."""
+        if name not in self.names:
+            return {}
+        with self.open(name) as source:
+            return as_object(parse(source.text(), name), name)
 
     def select(self, *patterns: str) -> list[str]:
         """Return the files whose path or name matches one of the patterns; ``*`` matches ``/``."""

@@ -7,29 +7,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 
+from theanine.clock import fault_of_time
 from theanine.errors import BadInput
 from theanine.importers.base import ZONELESS, Intake
-from theanine.importers.dates import check_date, epoch_time
-from theanine.importers.written_dates import find_date, written_time
+from theanine.importers.wording import wording
+from theanine.importers.written_dates import any_time, find_date, written_time
 
 _FIELD = re.compile(r"(?P<key>[^\W\d_][\w -]{0,40}):\s+(?P<value>\S.*)")
-_DATES = (
-    *("date", "created", "createdat", "createdon", "datecreated", "createdate", "createtime"),
-    *("creationdate", "creationtime", "createdtime", "started", "day", "datetime", "published"),
-    *("datum", "erstellt", "erstelltam", "fecha", "creado", "datecréation", "créé", "data"),
-    *(
-        "creato",
-        "criado",
-        "criadoem",
-        "datadecriação",
-        "dato",
-        "utworzono",
-        "vytvořeno",
-        "stvoreno",
-    ),
-    *("дата", "создано", "tarih", "日付", "作成日", "日期", "创建", "创建时间", "创建日期", "날짜"),
-)
-_SECONDS, _MILLISECONDS = re.compile(r"\d{9,10}(?:\.\d+)?"), re.compile(r"\d{12,13}")
+_DATES = wording("notes")["dates"]
+_NUMBER = re.compile(r"\d{9,10}(?:\.\d+)?|\d{12,13}")
 
 ISO_DATE = re.compile(
     r"(?<!\d)\d{4}-\d\d-\d\d"
@@ -61,8 +47,7 @@ def front_matter_date(fields: Mapping[str, str]) -> str:
 
 
 def _is_date(text: str) -> bool:
-    number = _SECONDS.fullmatch(text) or _MILLISECONDS.fullmatch(text)
-    return bool(number or ISO_DATE.search(text) or find_date(text))
+    return bool(_NUMBER.fullmatch(text) or ISO_DATE.search(text) or find_date(text))
 
 
 def date_in(intake: Intake, text: str) -> datetime | None:
@@ -70,17 +55,17 @@ def date_in(intake: Intake, text: str) -> datetime | None:
 
     It can be in ISO 8601, as people write it in any language, or a number since 1970.
     """
-    with suppress(BadInput):
-        if match := ISO_DATE.search(text):
+    if match := ISO_DATE.search(text):
+        with suppress(BadInput):
             return intake.iso_date(match[0], intake.name)
-        if _SECONDS.fullmatch(text):
-            return epoch_time(float(text), intake.name)
-        if _MILLISECONDS.fullmatch(text):
-            return epoch_time(int(text) / 1000, intake.name)
-        if at := written_time(text, intake.options.local):
-            intake.notes[ZONELESS] += intake.options.zone is None
-            found = find_date(text)
-            swapped = "dates that could also have month and day the other way round"
-            intake.notes[swapped] += found is not None and found.swappable
-            return check_date(at, intake.name)
-    return None
+        return None
+    if _NUMBER.fullmatch(text):
+        return any_time(text, intake.options.local)
+    at = written_time(text, intake.options.local)
+    if at is None or fault_of_time(at):
+        return None
+    intake.notes[ZONELESS] += intake.options.zone is None
+    found = find_date(text)
+    swapped = "dates that could also have month and day the other way round"
+    intake.notes[swapped] += found is not None and found.swappable
+    return at

@@ -1,12 +1,10 @@
 """Gemini's activity from Google Takeout: ``My Activity/Gemini Apps/MyActivity.json`` or ``.html``.
 
 ``[{"header": "Gemini Apps", "title": "Prompted …", "time", "safeHtmlItem": [{"html"}], "details":
-[{"url"}], "attachedFiles"}]``, newest first: each entry is a prompt and its answer. Entries belong
-to a conversation by the link in ``details`` where there is one; a pause of three hours starts a
-session. The words that introduce a prompt are those with which most titles of the file begin or
-end, in whatever language; of a few titles, those before a colon. Activities that are no prompts are
-the assistant's if they have an answer, else they are left out and counted. The HTML has the same in
-cells, which :mod:`theanine.importers.web_pages` reads as such entries.
+[{"url"}], "attachedFiles"}]``, newest first: each entry is a prompt and its answer. The words that
+introduce a prompt are those with which most titles of the file begin or end, in whatever language;
+of a few titles, those before a colon. Activities that are no prompts are the assistant's if they
+have an answer.
 
 Sources: AlexArchitect-Dev/gemini-takeout-refinery, jetpack3331/ai-chat-history-manager
 ``GEMINI.md``. Never seen real.
@@ -20,13 +18,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chats import ChatSessions
+from theanine.importers.folder import Folder
 from theanine.importers.html_text import html_to_text
 from theanine.importers.schema import Object, is_object, objects_in
-from theanine.importers.table import Layout, finish
+from theanine.importers.table import finish, layout_named
 from theanine.importers.web_pages import activity_cells, is_activity_page
-from theanine.importers.words import Words, strings
+from theanine.importers.words import Words, file_named, strings
 from theanine.types import History
 
 _PROMPTED = re.compile(r"(?:Prompted|Asked|Said)\s+(?=\S)")
@@ -35,7 +34,7 @@ _ENGLISH = re.compile(r"(?:Prompted|Asked|Said|Used|Created|Gave|Generated|Viewe
 _CONVERSATION = re.compile(r"https://gemini\.google\.com/app/([0-9a-z]+)")
 _PRODUCT = re.compile(r"Gemini|Bard")
 _MOST = 0.6
-_LAYOUT = Layout(time=("time",), id=(), name=(), role=())
+_LAYOUT = layout_named("gemini")
 _LABELS = ("header", "products", "activityControls")
 
 
@@ -98,7 +97,6 @@ def _read(intake: Intake) -> Iterator[History]:
             for message in messages:
                 yield from sessions.add(message)
     yield from sessions.end()
-    yield intake.part(intake.user_name())
 
 
 def _entries(intake: Intake) -> Iterator[tuple[str, Object]]:
@@ -127,7 +125,9 @@ def _messages(intake: Intake, entry: Object, wording: _Wording, where: str) -> I
     if prompt:
         words = Words(intake.notes)
         words.texts.append(prompt)
-        words.shared += _files(entry.get("attachedFiles"))
+        files = entry.get("attachedFiles")
+        for file in cast("list[object]", files) if isinstance(files, list) else ():
+            words.shared.append(file_named(file.get("name") if is_object(file) else file))
         labels = (text for each in _LABELS for _, text in strings(entry.get(each)))
         words.passed += (title, answer, *(text for text in labels if _PRODUCT.search(text)))
         asked = Entry(where, "user", intake.speaker_of("user"))
@@ -140,12 +140,6 @@ def _messages(intake: Intake, entry: Object, wording: _Wording, where: str) -> I
         yield from finish(intake, about, words, said, _LAYOUT)
 
 
-def _files(value: object) -> Iterator[str]:
-    for file in cast("list[object]", value) if isinstance(value, list) else ():
-        name = file.get("name") if is_object(file) else file
-        yield f'the file "{name}"' if isinstance(name, str) else "a file"
-
-
 def _sniff(intake: Intake) -> bool:
     if intake.kind == "text":
         return is_activity_page(intake)
@@ -156,15 +150,10 @@ def _sniff(intake: Intake) -> bool:
     )
 
 
-FORMAT = Format(
-    name="gemini",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: [
-        name
-        for name in folder.select("*.json", "*.html")
-        if "gemini" in name.lower()
-        and re.search(r"(?:Akt|Act|アクティビティ|活动|活動)", name, re.I)
-    ],
-    repairs=True,
-)
+def _pick(folder: Folder) -> Sequence[str]:
+    activity = re.compile(r"Akt|Act|アクティビティ|活动|活動", re.IGNORECASE)
+    names = folder.select("*.json", "*.html")
+    return [name for name in names if "gemini" in name.lower() and activity.search(name)]
+
+
+FORMAT = format_named("gemini", _read, _sniff, _pick)

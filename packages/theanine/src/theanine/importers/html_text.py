@@ -5,23 +5,12 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-_SKIPPED = frozenset({"script", "style", "head", "title", "template"})
-BLOCKS = frozenset({
-    "p", "div", "br", "li", "ul", "ol", "tr", "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre",
-    "blockquote", "section", "article", "hr", "dt", "dd", "header", "footer",
-})  # fmt: skip
-_QUOTE_CLASSES = (
-    *("gmail_quote", "gmail_attr", "moz-cite-prefix", "protonmail_quote"),
-    *("gmail_signature", "moz-signature", "protonmail_signature_block"),
-)
-_QUOTE_ENDINGS = ("yahoo_quoted", "yahoo-signature")  # after a prefix that differs
-_LAST = ("divRplyFwdMsg", "appendonsend", "mail-editor-reference-message-container")
-"""Ids of Outlook after which all is what an earlier mail said."""
+from theanine.importers.wording import wording
+
+_WORDS = wording("html")
+_SKIPPED, BLOCKS, VOID = (frozenset(_WORDS[each]) for each in ("hidden", "blocks", "void"))
 _MAX_OPEN = 100
 """Tags that aren't closed with ">", of which a page of any program has next to none."""
-VOID = frozenset({
-    "br", "hr", "img", "input", "meta", "link", "area", "base", "col", "embed", "source", "wbr",
-})  # fmt: skip
 
 
 def html_to_text(html: str, *, without_quotes: bool = False) -> str:
@@ -52,7 +41,7 @@ class _TextParser(HTMLParser):
             if tag not in VOID:
                 self._skipped.append(tag)
             return
-        if self._without_quotes and dict(attrs).get("id") in _LAST and self.text().strip():
+        if self._without_quotes and dict(attrs).get("id") in _WORDS["last"] and self.text().strip():
             self._ended = True
         if tag in _SKIPPED or (self._without_quotes and _is_quote(tag, attrs)):
             self._skipped.append(tag)
@@ -82,4 +71,7 @@ def _is_quote(tag: str, attrs: list[tuple[str, str | None]]) -> bool:
     if tag == "blockquote":
         return values.get("type") == "cite" or "gmail_quote" in (values.get("class") or "")
     classes = (values.get("class") or "").split()
-    return any(name in _QUOTE_CLASSES or name.endswith(_QUOTE_ENDINGS) for name in classes)
+    return any(
+        name in _WORDS["quote_classes"] or name.endswith(tuple(_WORDS["quote_endings"]))
+        for name in classes
+    )

@@ -8,9 +8,7 @@
     Tapbacks:
         Loved by Bo
 
-A message begins after a blank line, with its date and, on the next line, its sender; a date with
-words after it is a note of the app. Of an edited message the last words are read. Tapbacks, effects
-and the copies of replies below what they reply to are left out and counted. Times are local.
+A date with words after it is a note of the app. Times are local.
 
 Source: ReagentX/imessage-exporter ``imessage-exporter/src/exporters/txt``. Never seen real.
 """
@@ -21,12 +19,12 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from theanine.importers.base import ZONELESS, Entry, Format, Intake
+from theanine.importers.base import ZONELESS, Entry, Intake, format_named
 from theanine.importers.chats import chat_sessions
 from theanine.importers.dates import check_date
 from theanine.importers.folder import Folder
 from theanine.importers.schema import require_storable
-from theanine.importers.source import decode
+from theanine.importers.words import file_named
 from theanine.importers.written_dates import written_time
 from theanine.types import History
 
@@ -48,23 +46,21 @@ def _read(intake: Intake) -> Iterator[History]:
     name = intake.user_name()
     chat = require_storable(intake.source.stem, intake.name)
     yield from chat_sessions(intake, name, chat, _messages(intake), either_order=True)
-    yield intake.part(name)
 
 
 def _messages(intake: Intake) -> Iterator[Entry]:
     block: list[str] = []
-    started, last = 0, 0
-    for number, offset, line in intake.source.lines():
-        text = decode(line, f"{intake.name}, line {number}", offset).rstrip("\r\n")
-        if number > last + 1 and block and _HEADER.fullmatch(text):
+    started, after_blank = 0, False
+    for number, line in intake.text_lines():
+        text = line.rstrip("\r")
+        if after_blank and block and _HEADER.fullmatch(text):
             yield from _message(intake, block, started)
             block = []
-        if block:
-            block += [""] * (number - last - 1)
-        else:
+        if text.strip() and not block:
             started = number
-        block.append(text)
-        last = number
+        if text.strip() or block:
+            block.append(text)
+        after_blank = not text.strip()
     yield from _message(intake, block, started)
 
 
@@ -103,7 +99,7 @@ def _content(intake: Intake, lines: Sequence[str]) -> tuple[str, str]:
         elif is_reply:
             aside = "copies of replies left out"
         elif _FILE.fullmatch(line):
-            files.append("a file" if "/" not in line else f'the file "{PurePosixPath(line).name}"')
+            files.append(file_named("/" in line and PurePosixPath(line).name))
         elif edit := _EDIT.match(line):
             kept = [edit["text"]]
         elif not _NOTES.fullmatch(line):
@@ -114,15 +110,12 @@ def _content(intake: Intake, lines: Sequence[str]) -> tuple[str, str]:
 
 
 def _sniff(intake: Intake) -> bool:
-    lines = intake.lines
-    return intake.kind == "text" and any(
-        (header := _HEADER.fullmatch(line)) and _RECEIPT.fullmatch(header["more"] or "")
-        for line in lines[:4]
-    )
+    headers = filter(None, map(_HEADER.fullmatch, intake.lines[:4]))
+    return any(_RECEIPT.fullmatch(header["more"] or "") for header in headers)
 
 
 def _pick(folder: Folder) -> Sequence[str]:
     return [name for name in folder.select("*.txt") if re.search(r"(?:^|/)\+?\d{5,}[^/]*$", name)]
 
 
-FORMAT = Format(name="imessage", sniff=_sniff, read=_read, pick=_pick, kind="text")
+FORMAT = format_named("imessage", _read, _sniff, _pick)

@@ -13,6 +13,7 @@ import ijson  # pyright: ignore[reportMissingTypeStubs]
 from theanine.errors import BadInput
 from theanine.importers.schema import parse
 
+_ijson = cast("Any", ijson)  # which has no types
 Place = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
 
@@ -44,8 +45,8 @@ def select(stream: BinaryIO, where: str, *patterns: tuple[str, ...]) -> Iterator
                 builder = _Builder(where)
         if builder is not None:
             builder.feed(event, value)
-            if not builder.open:
-                yield tuple(place), builder.root
+            if not builder.depth:
+                yield tuple(place), builder.value
                 builder = None
         elif event == "start_map":
             place.append("")
@@ -72,10 +73,12 @@ def preview(stream: BinaryIO, where: str) -> object:
     builder, objects = _Builder(where), 0
     for count, (event, value) in enumerate(_events(stream, where)):
         builder.feed(event, value)
-        objects += event == "end_map" and len(builder.open) == 1 and builder.is_list
+        document = builder.value
+        at_top = builder.depth == 1 and isinstance(document, list)
+        objects += event == "end_map" and at_top
         if objects == _PREVIEWED or count > _PREVIEW:
             break
-    return builder.root
+    return builder.value
 
 
 def _matches(place: list[str | int], pattern: tuple[str, ...]) -> bool:
@@ -86,53 +89,28 @@ def _matches(place: list[str | int], pattern: tuple[str, ...]) -> bool:
 
 
 class _Builder:
-    """Builds a value from events.
-
-    Attributes:
-        root: the value, complete as soon as ``open`` is 0.
-        open: the containers that aren't closed yet.
-    """
+    """Builds a value from events; ``depth`` is how many containers of it aren't closed yet."""
 
     def __init__(self, where: str) -> None:
-        self.root: Any = None
-        self.open: list[Any] = []
-        self._where = where
-        self._keys: list[str | None] = []  # None in a list
-
-    @property
-    def is_list(self) -> bool:
-        return isinstance(self.root, list)
+        self._builder, self._where = _ijson.ObjectBuilder(), where
+        self.depth = 0
 
     def feed(self, event: str, value: Any) -> None:
-        if event == "map_key":
-            self._keys[-1] = value
-            return
-        if event in ("end_map", "end_array"):
-            self.open.pop()
-            self._keys.pop()
-            return
-        if event == "start_map":
-            value = {}
-        elif event == "start_array":
-            value = []
-        if not self.open:
-            self.root = value
-        elif (key := self._keys[-1]) is None:
-            self.open[-1].append(value)
-        else:
-            self.open[-1][key] = value
-        if event in ("start_map", "start_array"):
-            if len(self.open) >= _MAX_DEPTH:
-                reason = f"JSON nested more than {_MAX_DEPTH} deep; flatten it"
-                raise BadInput(reason, self._where)
-            self.open.append(value)
-            self._keys.append("" if event == "start_map" else None)
+        self._builder.event(event, value)
+        self.depth += event.startswith("start_") - event.startswith("end_")
+        if self.depth > _MAX_DEPTH:
+            reason = f"JSON nested more than {_MAX_DEPTH} deep; flatten it"
+            raise BadInput(reason, self._where)
+
+    @property
+    def value(self) -> object:
+        return self._builder.value
 
 
 def _events(stream: BinaryIO, where: str) -> Iterator[tuple[str, Any]]:
     start = stream.tell()
     try:
-        yield from cast("Any", ijson).basic_parse(stream, use_float=True)
+        yield from _ijson.basic_parse(stream, use_float=True)
     except (ijson.JSONError, UnicodeDecodeError) as fault:
         _explain(stream, start, where)
         reason = str(fault).strip().split("\n")[0] or "cut off"

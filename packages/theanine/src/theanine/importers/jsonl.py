@@ -1,43 +1,7 @@
-"""Our own JSON Lines: each line is a JSON object, a turn or a memory.
+"""Our own JSON Lines, a turn or a memory a line; docs/formats.md describes them.
 
-A turn::
-
-    {"speaker": "Ana", "text": "I booked the ferry.", "at": "2024-05-08T13:56:00+02:00"}
-
-=========== ===================================================================================
-speaker     name of the speaker (required)
-text        the words, verbatim (required, unless there is an ``attachment``); at most 4 MiB
-at          time in ISO 8601 with a UTC offset (required); without an offset only if a zone is given
-role        ``user`` for a person (default) or ``assistant``
-user        user whose history it is; default: the file's name without its suffix
-session     name of the session; the lines of a session need not be adjacent
-key         id of the turn, unique in its session; default: its position there, from 1
-attachment  description of what the speaker shared, such as a picture
-metadata    own data about the turn: an object of strings, numbers, true, false and null
-=========== ===================================================================================
-
-Version 0.1 called ``attachment`` ``shared`` and the role ``assistant`` ``agent``; both are read.
-
-Without ``session`` a new session starts after a pause of more than 30 minutes; it is named after
-its first turn's time. Times never go back within a session. A turn with the same key and text as
-another is dropped and counted; with another text it is a fault. Give keys if lines may be inserted
-later, as positions change.
-
-A memory, read with ``--memories``, otherwise left out and counted::
-
-    {"memory": "Ana fears ships.", "session": "storm", "speakers": ["Ana"], "sources": ["3"]}
-
-=========== ===================================================================================
-memory      the statement (required)
-session     session that it is from (required)
-speakers    people it is about; default: none
-sources     keys of turns of that session that support it; default: none
-user        as above
-at          the session's date, if the file has no turns of it; default: a synthetic date
-=========== ===================================================================================
-
-Other fields are ignored and counted, blank lines ignored. A JSON file with a list of such objects
-is read as well.
+Version 0.1 called ``attachment`` ``shared`` and the role ``assistant`` ``agent``; both are read. A
+JSON file with a list of such objects is read as well.
 """
 
 from __future__ import annotations
@@ -52,7 +16,7 @@ from typing import Literal
 from pydantic import AliasChoices, Field
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, SessionBuilder, history
+from theanine.importers.base import Intake, SessionBuilder, format_named, history
 from theanine.importers.dates import Calendar, iso_time
 from theanine.importers.schema import Filled, Item, Object, Text, check, printable
 from theanine.importers.timestamps import SYNTHETIC
@@ -208,9 +172,4 @@ def _transcripts(intake: Intake, person: _Person) -> Iterator[Transcript]:
                 yield session.build(at, dated=calendar.dated)
 
 
-FORMAT = Format(
-    name="jsonl",
-    sniff=_sniff,
-    read=_read,
-    memories=True,
-)
+FORMAT = format_named("jsonl", _read, _sniff)

@@ -1,12 +1,8 @@
 """Mail: one ``.eml``, an ``.mbox``, or a folder or archive of them, such as Gmail's from Takeout.
 
-A thread is a session, its mails are turns in the order of their dates; a thread is told by Gmail's
-thread id, or the first mail that ``References`` and ``In-Reply-To`` lead to, also in another file
-of the folder, such as the box of sent mails. Quoted replies and signatures are stripped, HTML
-becomes text, attachments are named. Spam, trash, drafts, newsletters and automatic mails of an mbox
-are left out and counted. A mail whose date is missing or impossible is dated by when it was
-received, by the line "From " above it, or by the mail before it; else it has none. The user is the
-owner of the mailbox, as ``Delivered-To`` or Gmail's label *Sent* tells.
+A thread is told by Gmail's thread id, or the first mail that ``References`` and ``In-Reply-To``
+lead to, also in another file of the folder. The user is the owner of the mailbox, as
+``Delivered-To`` or Gmail's label *Sent* tells.
 
 Written from RFC 5322 and RFC 4155, read with the standard library's :mod:`email`, and Takeout's
 ``X-GM-THRID`` and ``X-Gmail-Labels`` (karlicoss/promnesia and purarue/google_takeout_parser name
@@ -34,7 +30,7 @@ from typing import BinaryIO, cast
 
 from theanine.clock import fault_of_time
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Format, Intake, SessionBuilder
+from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
 from theanine.importers.charsets import decode_charset
 from theanine.importers.dates import DEFAULT_START
 from theanine.importers.folder import Folder
@@ -42,7 +38,7 @@ from theanine.importers.html_text import html_to_text
 from theanine.importers.quotes import strip_quotes
 from theanine.importers.schema import printable, require_storable
 from theanine.importers.source import Source
-from theanine.importers.written_dates import written_time
+from theanine.importers.written_dates import any_time
 from theanine.types import History
 
 _FROM = re.compile(rb"From \S+.*\d{4}|From \S+")
@@ -129,8 +125,6 @@ def _survey(folder: Folder) -> _Survey:
 
 
 def _sniff(intake: Intake) -> bool:
-    if intake.kind != "text":
-        return False
     lines = intake.lines
     if _FROM.match(intake.source.head.lstrip()):
         lines = lines[1:]
@@ -161,7 +155,6 @@ def _read(intake: Intake) -> Iterator[History]:
         threads.setdefault(mail.gmail_thread or survey.first_mail(mail.id), []).append(mail)
     for thread, members in threads.items():
         yield from _session(intake, survey, thread, members, is_box)
-    yield intake.part(intake.user_name(survey.owner))
 
 
 def _is_box(source: Source) -> bool:
@@ -253,7 +246,7 @@ def _date(
         'the line "From "': re.sub(r"^From \S+\s*", "", envelope),
     }
     for reason, each in others.items():
-        if at := _mail_date(each) or _other_date(each):
+        if at := _mail_date(each) or any_time(each, UTC):
             intake.notes[f"mails with an impossible date, dated by {reason}"] += 1
             return at, True
     if before:
@@ -261,11 +254,6 @@ def _date(
         return before, True
     intake.notes["mails without a date"] += 1
     return intake.source.modified or DEFAULT_START, False
-
-
-def _other_date(text: str) -> datetime | None:
-    at = written_time(text, UTC)
-    return None if at is None or fault_of_time(at) else at
 
 
 def _mail_date(text: str) -> datetime | None:
@@ -350,11 +338,4 @@ def _decoded(part: Message) -> str:
     return decode_charset(data, part.get_content_charset("utf-8"))
 
 
-FORMAT = Format(
-    name="mail",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: folder.select("*.mbox", "*.eml", "mbox"),
-    kind="text",
-    joined=True,
-)
+FORMAT = format_named("mail", _read, _sniff)

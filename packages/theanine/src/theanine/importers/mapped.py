@@ -1,14 +1,8 @@
 """Files of programs that nobody knows: a mapping says where their messages are.
 
-A mapping is a JSON object; all of its fields but ``words`` can be left out::
-
-    {"conversations": "data.chats", "messages": "turns", "item": "", "words": "say", "role": "who",
-     "name": "author", "time": "when", "id": "uid", "title": "topic", "conversation": "thread",
-     "roles": {"me": "user", "bot": "assistant"}, "people": false, "delimiter": ";"}
-
-Values are paths of keys with dots between them; in CSV they are the names of columns, and
-``conversation`` is the column that tells conversations apart. :func:`propose` makes such a mapping
-for JSON, JSON Lines and CSV by what their fields hold: times, a few names, roles, and words.
+A mapping is a JSON object; docs/formats.md has its fields, whose values are paths of keys or, in
+CSV, names of columns. :func:`propose` makes one for JSON, JSON Lines and CSV by what their fields
+hold: times, a few names, roles, and words.
 """
 
 from __future__ import annotations
@@ -23,11 +17,11 @@ from itertools import islice, pairwise
 from typing import Any, cast
 
 from theanine.errors import BadInput, SettingsError
-from theanine.importers.base import Format, Intake
-from theanine.importers.schema import MAX_BYTES, Object, is_object, parse
-from theanine.importers.table import ROLES, Layout, get, read_talks
-from theanine.importers.times import any_time
+from theanine.importers.base import Intake, format_named
+from theanine.importers.schema import MAX_BYTES, Object, get, is_object, parse
+from theanine.importers.table import ROLES, Layout, layout_named, read_talks
 from theanine.importers.words import in_snake_case, is_prose
+from theanine.importers.written_dates import any_time
 from theanine.types import History, Role
 
 FIELDS = (
@@ -36,7 +30,6 @@ FIELDS = (
 )
 _WORDS = "message|text|content|body|msg|words|prompt|response|comment"
 _NAMES = "author|sender|from|name|speaker|user|username|who|nick|display_?name"
-_ROLE = "role|author|sender|from|speaker|type"
 _TIMES = "time|date|timestamp|created|created_?at|sent|sent_?at|when|datetime|ts"
 _IDS = "id|uuid|message_?id|uid"
 _TALKS = "conversation|conversation_?id|thread|thread_?id|chat|chat_?id|channel|session|room|topic"
@@ -68,8 +61,9 @@ def layout_of(mapping: Mapping[str, object]) -> Layout:
     if not is_object(roles) or not all(role in known for role in roles.values()):
         raise SettingsError('"roles" of the mapping must give user, assistant, system or tool')
     talks = "".join(paths("conversations")[:1])
-    defaults = Layout()
-    return Layout(
+    usual = layout_named("usual")
+    return replace(
+        usual,
         talks=f"{talks.removesuffix('.*')}.*" if talks else "",
         messages=paths("messages"),
         item="".join(paths("item")[:1]),
@@ -77,8 +71,8 @@ def layout_of(mapping: Mapping[str, object]) -> Layout:
         role=paths("role"),
         name=paths("name"),
         time=paths("time"),
-        id=paths("id") or defaults.id,
-        title=paths("title") or paths("conversation") or defaults.title,
+        id=paths("id") or usual.id,
+        title=paths("title") or paths("conversation") or usual.title,
         roles={name.lower(): cast("Role", role) for name, role in roles.items()},
         ours=(),
         people=mapping.get("people") is True,
@@ -131,7 +125,7 @@ def csv_heading(intake: Intake) -> Sequence[str]:
 def csv_rows(intake: Intake, delimiter: str) -> Iterator[tuple[str, Object]]:
     """Yield the rows of a CSV by their columns' names, with their places. Raises BadInput."""
     csv.field_size_limit(MAX_BYTES)
-    text = io.TextIOWrapper(cast("Any", _Unclosed(intake)), "utf-8", newline="")
+    text = io.TextIOWrapper(cast("Any", intake.source.stream()), "utf-8", newline="")
     reader = csv.DictReader(text, delimiter=delimiter)
     try:
         for row in reader:
@@ -143,21 +137,8 @@ def csv_rows(intake: Intake, delimiter: str) -> Iterator[tuple[str, Object]]:
     except (csv.Error, UnicodeDecodeError) as fault:
         where = f"{intake.name}, line {reader.line_num + 1}"
         raise BadInput(f"not CSV in UTF-8 ({fault}); save it as that", where) from None
-
-
-class _Unclosed(io.RawIOBase):
-    """The bytes of a source, which stay open when a reader of them is done."""
-
-    def __init__(self, intake: Intake) -> None:
-        self._stream = intake.source.stream()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        data = self._stream.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+    finally:
+        text.detach()  # the source stays open
 
 
 def group_rows(
@@ -351,20 +332,6 @@ def _is_named(path: str, pattern: str) -> bool:
     return re.fullmatch(pattern, key, re.IGNORECASE) is not None
 
 
-FORMAT = Format(
-    name="csv",
-    sniff=_sniff_csv,
-    read=_read_csv,
-    pick=lambda folder: folder.select("*.csv"),
-    kind="text",
-    repairs=True,
-)
-COPILOT = Format(
-    name="copilot",
-    sniff=_is_copilot,
-    read=_read_csv,
-    pick=lambda folder: folder.select("copilot-activity-history*.csv"),
-    kind="text",
-    repairs=True,
-)
-MAPPED = Format(name="mapped", sniff=lambda intake: False, read=_read, repairs=True)
+FORMAT = format_named("csv", _read_csv, _sniff_csv)
+COPILOT = format_named("copilot", _read_csv, _is_copilot)
+MAPPED = format_named("mapped", _read, lambda intake: False)

@@ -1,18 +1,7 @@
 """Chats in Markdown, as browser extensions and scripts save them: a heading or bold name a turn.
 
-::
-
-    # Ferry to Cres
-
-    ### User (2024-05-08 13:56:00)
-    I booked the ferry.
-
-    **Assistant:** How do you feel about it?
-
-The user is called User, You, Human, Me, Prompt or Q, the assistant Assistant, AI, Response, A or
-by the name of a well-known model, in any case, also as ``You said:``. A file is a session, named
-after it. A time in the headings or a date in the front matter dates it; else it only keeps the
-order. Names inside fenced code are words.
+A file is a session, named after it. A time in the headings or a date in the front matter dates it;
+else it only keeps the order. Names inside fenced code are words.
 
 Sources of the layouts: pionxzh/chatgpt-exporter (``#### You:``), basicmachines-co/basic-memory
 ``src/basic_memory/importers/chatgpt_importer.py`` (``### User (time)``), rashidazarang/
@@ -26,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from theanine.importers.base import Entry, Format, Intake, SessionBuilder
+from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
 from theanine.importers.dates import Calendar, positions
 from theanine.importers.front_matter import (
     ISO_DATE,
@@ -94,7 +83,6 @@ def _read(intake: Intake) -> Iterator[History]:
                 session.append(intake.turn(entry), where)
         if session:
             yield intake.part(name, session.build(dated=dated))
-    yield intake.part(name)
 
 
 def _turns(lines: Sequence[str], start: int) -> Iterator[_Turn]:
@@ -135,9 +123,4 @@ def _times(intake: Intake, turns: Sequence[_Turn], date: str) -> tuple[list[date
     return calendar.place(len(turns), None, intake.name), calendar.dated
 
 
-FORMAT = Format(
-    name="markdown",
-    sniff=lambda intake: intake.kind == "text" and is_chat(intake.lines),
-    read=_read,
-    kind="text",
-)
+FORMAT = format_named("markdown", _read, lambda intake: is_chat(intake.lines))

@@ -1,11 +1,8 @@
 """Message lists of language models: OpenAI's and Anthropic's ``{"role", "content"}``.
 
-A JSON list or JSON Lines of messages is one session. A list or JSON Lines of objects with
-``messages`` (also ``input`` or ``conversation``), such as the files of OpenAI's fine-tuning, has
-one session an object, named by its ``id``, ``conversation_id``, ``session_id`` or ``custom_id``.
-A message may also have an ``id``, a ``name``, and a time (``created_at``, ``timestamp``, ``time``
-or ``date``, in any writing); without times it is undated. The parts of a message are read by
-:mod:`theanine.messages`; messages of the system and of tools are left out and counted.
+A JSON list or JSON Lines of messages is one session; of objects with ``messages`` (also ``input``
+or ``conversation``), such as the files of OpenAI's fine-tuning, each is a session. The parts of a
+message are read by :mod:`theanine.messages`.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake
+from theanine.importers.base import Intake, format_named
 from theanine.importers.schema import Object, objects_in
 from theanine.importers.table import (
     ROLES,
@@ -21,6 +18,7 @@ from theanine.importers.table import (
     Entry,
     Layout,
     finish,
+    layout_named,
     name_of,
     read_talks,
     role_in,
@@ -31,7 +29,7 @@ from theanine.messages.read import message_parts
 from theanine.types import History
 
 _LISTS = ("messages", "input", "conversation")
-LAYOUT = Layout(messages=_LISTS, role=("role",), words=("content", "parts"), name=("name",))
+LAYOUT = layout_named("messages")
 
 
 def _sniff(intake: Intake) -> bool:
@@ -72,4 +70,4 @@ def _message(intake: Intake, layout: Layout, record: Object, where: str) -> Sequ
     return finish(intake, record, words, entry, layout)
 
 
-FORMAT = Format(name="messages", sniff=_sniff, read=_read, repairs=True)
+FORMAT = format_named("messages", _read, _sniff)

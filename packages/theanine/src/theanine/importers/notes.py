@@ -1,12 +1,7 @@
 """Plain notes: a folder of Markdown or text files, or one file.
 
 Each note is a session of the user's own words, a turn a section or, in a long section, a few
-paragraphs. It is dated by ``date:`` or ``created:`` in its front matter, by a date in its first
-heading or in its file name (``2024-05-08.md``, Logseq's ``2024_05_08.md``, ``May 8th, 2024.md``),
-or else by the file's last change. A file with several headings that begin with a date, such as a
-journal, has a note for each. Templates, deleted notes and the folders of plug-ins are left out.
-
-The layouts are those of Obsidian and Logseq (basicmachines-co/basic-memory
+paragraphs. The layouts are those of Obsidian and Logseq (basicmachines-co/basic-memory
 ``src/basic_memory/markdown``, front matter with ``title`` and ``created``).
 """
 
@@ -19,7 +14,7 @@ from datetime import datetime
 from itertools import product
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Format, Intake, SessionBuilder
+from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
 from theanine.importers.dates import positions
 from theanine.importers.folder import Folder
 from theanine.importers.front_matter import (
@@ -30,6 +25,7 @@ from theanine.importers.front_matter import (
 )
 from theanine.importers.markdown import is_chat
 from theanine.importers.schema import as_object, parse
+from theanine.importers.wording import wording
 from theanine.importers.written_dates import find_date
 from theanine.types import History
 
@@ -38,10 +34,7 @@ _HEADING = re.compile(r"#{1,6}\s+\S.*")
 _LONG = 1_200
 """Paragraphs of a section are put together up to so many characters."""
 _LEFT_OUT_FOLDERS = re.compile(
-    r"(?:.*/)?(?:_?templates?|_?templater|vorlagen?|plantillas?|modèles?|modelos?|modelli|sjablonen|"
-    r"szablony|šablony|predlošci|шаблоны|şablonlar|テンプレート|模板|템플릿|_?trash|papierkorb|papelera|"
-    r"corbeille|cestino|lixeira|kosz|корзина|ゴミ箱|回收站|logseq/(?:bak|version-files)|node_modules)/.*",
-    re.IGNORECASE,
+    rf"(?:.*/)?(?:{'|'.join(wording('notes')['left_out'])})/.*", re.IGNORECASE
 )
 _CONFIGS = (
     *(("templates.json", "folder"), ("plugins/templater-obsidian/data.json", "templates_folder")),
@@ -61,7 +54,6 @@ def _read(intake: Intake) -> Iterator[History]:
     fields, start = split_front_matter(lines)
     if intake.folder and _is_template(lines[start:]):
         intake.notes[_LEFT_OUT] += 1
-        yield intake.part(name)
         return
     title = fields.get("title", "")
     entries = _entries(lines[start:])
@@ -79,7 +71,6 @@ def _read(intake: Intake) -> Iterator[History]:
                 yield intake.part(name, session.build())
             else:
                 intake.notes["empty notes left out"] += 1
-    yield intake.part(name)
 
 
 def _is_template(lines: Sequence[str]) -> bool:
@@ -159,10 +150,7 @@ def _named_by_obsidian(folder: Folder) -> Sequence[str]:
     roots = {"", *(f"{name.split('/')[0]}/" for name in folder.names if "/" in name)}
     paths: list[str] = []
     for root, (file, setting) in product(sorted(roots), _CONFIGS):
-        with (
-            suppress(BadInput, KeyError),
-            folder.open(f"{root}.obsidian/{file}") as source,
-        ):
+        with suppress(BadInput, KeyError), folder.open(f"{root}.obsidian/{file}") as source:
             value = as_object(parse(source.text(), source.name), source.name).get(setting)
             if isinstance(value, str) and (path := value.strip("/ ").removesuffix(".md")):
                 paths.append(f"{root}{path}")
@@ -170,7 +158,7 @@ def _named_by_obsidian(folder: Folder) -> Sequence[str]:
 
 
 def _sniff(intake: Intake) -> bool:
-    if intake.kind != "text" or is_chat(intake.lines):
+    if is_chat(intake.lines):
         return False
     dated = any(map(_heading_date, intake.lines))
     front = intake.source.head.lstrip().startswith(b"---")
@@ -180,4 +168,4 @@ def _sniff(intake: Intake) -> bool:
     return intake.folder is not None or is_note
 
 
-FORMAT = Format(name="notes", sniff=_sniff, read=_read, pick=_pick, kind="text")
+FORMAT = format_named("notes", _read, _sniff, _pick)

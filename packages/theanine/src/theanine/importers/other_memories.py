@@ -1,16 +1,5 @@
 """Read the files in which other memory systems keep their statements, with sources and dates.
 
-========================  ==========================================================================
-mem0                      ``get_all``, pages and exports of the platform: ``memory``, ``created_at``
-Zep, Graphiti             edges or facts: ``fact``, ``valid_at``, ``invalid_at``; nodes, episodes
-Letta                     an agent file (.af): memory blocks, and the conversation in it
-MCP's server-memory       the graph, as JSON Lines or as one object: entities and relations
-Hindsight                 memory units: ``text``, ``occurred_start``, ``mentioned_at``
-LangGraph, LangMem        items of a store: ``namespace``, ``key``, ``value``
-Claude                    ``memories.json`` of the archive, beside its conversations
-ChatGPT                   saved memories: JSON of the settings page, or lines "[date] - memory"
-========================  ==========================================================================
-
 A day is a session. Each statement is a turn by the system, never the user's own words, and is
 remembered unchanged. A fact that is valid until some day gets a second statement on that day, which
 says so. A statement without a date keeps none.
@@ -25,34 +14,42 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import cast
+from typing import Any, cast
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Format, Intake, SessionBuilder
+from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
 from theanine.importers.chats import chat_sessions
 from theanine.importers.claude import account_name
 from theanine.importers.dates import DEFAULT_START
 from theanine.importers.front_matter import date_in
-from theanine.importers.schema import Object, is_object, objects_in, parse, require_storable
-from theanine.importers.table import Layout, Talk, finish, role_in
+from theanine.importers.schema import (
+    Object,
+    has_keys,
+    is_object,
+    objects_in,
+    parse,
+    require_storable,
+)
+from theanine.importers.table import Talk, finish, layout_named, role_in
+from theanine.importers.wording import read_data
 from theanine.importers.words import Words, note_unread, strings
 from theanine.types import History, ImportedMemory, Role, Utterance
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A statement that another system keeps.
+    """A statement that another system keeps; what isn't known of it is empty.
 
     Attributes:
         system: its name.
-        id: its id there, or empty.
-        user: whom it is about, or empty.
-        at: the words of its date, or empty.
-        until: those of the date from which it is no longer true, or empty.
+        id: its id there.
+        user: whom it is about.
+        at, until: the words of its date, and of that from which it is no longer true.
     """
 
     system: str
@@ -77,10 +74,6 @@ def _object(record: Mapping[str, object], name: str) -> Object:
     return value if is_object(value) else {}
 
 
-def _plain(record: Object, *names: str) -> Sequence[str]:
-    return [_text(record, *names)]
-
-
 def _observations(record: Object) -> Sequence[str]:
     values = record.get("observations")
     texts = cast("list[object]", values) if isinstance(values, list) else []
@@ -99,21 +92,17 @@ def _summary(record: Object) -> Sequence[str]:
     return [f"{_text(record, 'name')}: {summary}"] if summary.strip() else []
 
 
-def _block(record: Object) -> Sequence[str]:
-    return _paragraphs(_text(record, "value"))
-
-
 def _stored(record: Object) -> Sequence[str]:
     """Return the words of an item of LangGraph's store, whose value has any shape."""
     value = _object(record, "value")
     inner = _object(value, "content") or value
     if text := _text(inner, "content", "text", "memory", "data", "fact", "value"):
         return [text]
-    return [", ".join(f"{key}: {_words(each)}" for key, each in inner.items())] if inner else []
-
-
-def _words(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    said = {
+        key: each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)
+        for key, each in inner.items()
+    }
+    return [", ".join(f"{key}: {each}" for key, each in said.items())] if said else []
 
 
 def _claude(record: Object) -> Sequence[str]:
@@ -130,88 +119,61 @@ def _paragraphs(text: str) -> Sequence[str]:
     return [piece for piece in plain if piece and not is_heading.fullmatch(piece)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A layout of a system's records: the fields by which it is recognized, and those read.
-
-    ``all_of`` and one of ``any_of`` must be there.
-    """
-
-    system: str
-    all_of: Sequence[str]
-    any_of: Sequence[str]
-    texts: Callable[[Object], Sequence[str]]
-    id: Sequence[str] = ("id", "uuid", "key")
-    at: Sequence[str] = ("updated_at", "created_at")
-    until: Sequence[str] = ()
-    user: Sequence[str] = ("user_id",)
-
-    def fits(self, record: Mapping[str, object]) -> bool:
-        return all(name in record for name in self.all_of) and (
-            not self.any_of or any(name in record for name in self.any_of)
-        )
-
-    def read(self, record: Object) -> Iterator[_Statement]:
-        id = _text(record, *self.id)
-        for text in self.texts(record):
-            yield _Statement(
-                system=self.system,
-                text=text,
-                id=id,
-                user=_text(record, *self.user),
-                at=_text(record, *self.at),
-                until=_text(record, *self.until),
-            )
-
-
-_ROWS = (
-    _Row("mem0", ("memory",), ("hash", "user_id", "created_at"), lambda r: _plain(r, "memory")),
-    _Row("mem0", ("data", "hash"), ("user_id", "created_at"), lambda r: _plain(r, "data")),
-    _Row("mem0", ("source", "relationship"), ("target", "destination"), _relation),
-    _Row(
-        "Zep",
-        ("fact",),
-        ("valid_at", "uuid", "created_at", "source_node_uuid"),
-        lambda r: _plain(r, "fact"),
-        at=("valid_at", "created_at"),
-        until=("invalid_at", "expired_at"),
-        user=("user_id",),
-    ),
-    _Row("Zep", ("uuid", "name", "summary"), (), _summary, at=("created_at",)),
-    _Row("server-memory", ("name", "observations"), ("entityType", "type"), _observations),
-    _Row("server-memory", ("from", "to", "relationType"), (), _relation),
-    _Row(
-        "Hindsight",
-        ("text",),
-        ("fact_type", "mentioned_at", "occurred_start"),
-        lambda r: _plain(r, "text"),
-        at=("occurred_start", "mentioned_at", "date", "created_at"),
-        user=("bank_id",),
-    ),
-    _Row("LangGraph", ("namespace", "key", "value"), (), _stored),
-    _Row("Letta", ("label", "value"), ("limit", "id", "is_template", "description"), _block),
-    _Row("Claude", ("conversations_memory",), (), _claude),
-    _Row("Claude", ("project_memories",), (), _claude),
-)
-_CHATGPT = _Row("ChatGPT", ("content",), (), lambda r: _plain(r, "content"))
+_TEXTS: Mapping[str, Callable[[Object], Sequence[str]]] = {
+    "observations": _observations,
+    "relation": _relation,
+    "summary": _summary,
+    "stored": _stored,
+    "block": lambda record: _paragraphs(_text(record, "value")),
+    "claude": _claude,
+}
+"""The texts of records that aren't in one field, by what a row calls them."""
+_ROWS: Sequence[Mapping[str, Any]] = read_data("formats.toml")["other-memories"]["rows"]
+_CHATGPT = {"system": "ChatGPT", "text": "content"}
 _LISTS = (
     *("results", "memories", "edges", "facts", "relevant_facts", "nodes", "items", "entities"),
     *("relations", "blocks", "core_memory"),
 )
 """Fields that have a list of what is remembered."""
+_READ_ELSEWHERE = frozenset(
+    (
+        *(*_LISTS, "agents", "messages", "episodes", "payload"),
+        *("conversations_memory", "project_memories"),
+    )
+)
 
 
-def _read_record(record: Mapping[str, object]) -> Iterator[_Statement]:
+def _read_record(
+    record: Mapping[str, object],
+    notes: Counter[str],
+    otherwise: Mapping[str, Any] | None = None,
+) -> Iterator[_Statement]:
+    """Yield the statements in a record, by its row, or else by ``otherwise``, or in its lists."""
     record = {**record, **_object(record, "payload")}  # as vector databases wrap them
-    if row := next((row for row in _ROWS if row.fits(record)), None):
-        yield from row.read(record)
+    row = next((row for row in _ROWS if has_keys(record, row["keys"])), None)
+    if row := row or (otherwise if "content" in record else None):
+        yield from _read_row(row, record, notes)
         return
+    note_unread(notes, record, (), _READ_ELSEWHERE)
     for name in _LISTS:
         for item in objects_in(record.get(name)):
-            found = list(_read_record(item))
-            if not found and name == "memories" and _CHATGPT.fits(item):
-                found = list(_CHATGPT.read(item))
-            yield from found
+            yield from _read_record(item, notes, _CHATGPT if name == "memories" else None)
+
+
+def _read_row(row: Mapping[str, Any], record: Object, notes: Counter[str]) -> Iterator[_Statement]:
+    find = _TEXTS.get(row.get("texts", ""), lambda record: [_text(record, row["text"])])
+    texts = find(record)
+    read = [*texts, _text(record, row.get("text", "value"))]
+    note_unread(notes, record, read, _READ_ELSEWHERE)
+    for text in texts:
+        yield _Statement(
+            system=row["system"],
+            text=text,
+            id=_text(record, "id", "uuid", "key"),
+            user=_text(record, row.get("user", "user_id")),
+            at=_text(record, *row.get("at", ("updated_at", "created_at"))),
+            until=_text(record, *row.get("until", ())),
+        )
 
 
 _LINE = re.compile(r"\W{0,4}\[(?P<date>[^\[\]\n]{3,40})\]\s?[-–—:]\s?(?P<text>\S.*)")
@@ -227,23 +189,24 @@ def _read_line(intake: Intake, line: str) -> _Statement | None:
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    said: dict[tuple[str, str], dict[date | None, list[tuple[_Statement, datetime]]]] = {}
+    days: dict[tuple[str, str, date | None], list[tuple[_Statement, datetime]]] = {}
     statements = list(_statements(intake))
     users = {statement.user for statement in statements if statement.user}
     owner = _owner(intake) or (users.pop() if len(users) == 1 else "")
     for statement in statements:
-        name = intake.user_name(statement.user or owner or statement.system)
-        days = said.setdefault((name, statement.system), {})
-        at = date_in(replace(intake, notes=type(intake.notes)()), statement.at)
-        undated = intake.source.modified or DEFAULT_START
-        days.setdefault(at and at.astimezone(UTC).date(), []).append((statement, at or undated))
+        system = statement.system
+        name = intake.user_name(statement.user or owner or system)
+        at = date_in(replace(intake, notes=Counter()), statement.at)
+        day = at and at.astimezone(UTC).date()
+        at_least = at or intake.source.modified or DEFAULT_START
+        days.setdefault((name, system, day), []).append((statement, at_least))
         if at and (end := date_in(intake, statement.until)):
             text = f"{statement.text.rstrip('.')}: this is no longer so."
             ended = replace(statement, text=text, id=f"{statement.id} until", until="")
-            days.setdefault(end.astimezone(UTC).date(), []).append((ended, end))
-    for (name, system), days in said.items():
-        for day, statements in sorted(days.items(), key=lambda item: item[1][0][1]):
-            yield from _session(intake, name, system, day, statements)
+            day = end.astimezone(UTC).date()
+            days.setdefault((name, system, day), []).append((ended, end))
+    for (name, system, day), group in days.items():
+        yield from _session(intake, name, system, day, group)
     yield from _letta_talk(intake)
     yield from _episodes(intake, owner)
 
@@ -258,7 +221,7 @@ def _statements(intake: Intake) -> Iterator[_Statement]:
         return
     for where, record in intake.records():
         with intake.catching():
-            found = list(_read_record(record))
+            found = list(_read_record(record, intake.notes))
             intake.notes["items that are no memories left out"] += not found
             for statement in found:
                 with intake.catching():
@@ -308,7 +271,7 @@ def _owner(intake: Intake) -> str:
     return ""
 
 
-_LETTA = Layout(role=("role",), name=(), time=("created_at", "date"), id=("id",))
+_LETTA = layout_named("letta")
 _SPOKEN = re.compile(r"(?P<speaker>[^:\n]{1,40}): (?P<text>\S.*)", re.DOTALL)
 
 
@@ -342,6 +305,9 @@ def _letta_talk(intake: Intake) -> Iterator[History]:
     for where, record in intake.records():
         for number, agent in enumerate(objects_in(record.get("agents")) or [record]):
             name = _text(agent, "name") or "agent"
+            note_unread(
+                intake.notes, agent, [name] if agent.get("messages") else (), _READ_ELSEWHERE
+            )
             key = f"Letta/{_text(agent, 'id') or name}/{number}"
             entries: list[Entry] = []
             for i, message in enumerate(objects_in(agent.get("messages"))):
@@ -356,9 +322,9 @@ def _letta_message(intake: Intake, message: Object, agent: str, where: str) -> S
     role, _ = role_in(_LETTA, message)
     words = Words(intake.notes)
     words.add(message.get("content") or _text(message, "text"))
-    packed = _parsed(words.text) if role == "user" else {}  # the words, and when they came
+    packed = _unpacked(words.text) if role == "user" else {}  # the words, and when they came
     if packed.get("type") == "user_message" or ("message" in packed and "type" not in packed):
-        words.texts = [_unpacked(intake, words, words.texts, packed)]
+        words.texts = [_packed_message(intake, words, words.texts, packed)]
     elif "type" in packed:
         words.texts = []
     sent: list[str] = []
@@ -366,8 +332,8 @@ def _letta_message(intake: Intake, message: Object, agent: str, where: str) -> S
         function = _object(call, "function")
         if _text(function, "name") == "send_message":
             arguments = function.get("arguments")
-            said = arguments if is_object(arguments) else _parsed(_text(function, "arguments"))
-            sent += [_unpacked(intake, words, arguments, said)] if said else []
+            if said := _unpacked(arguments):
+                sent.append(_packed_message(intake, words, arguments, said))
             role = "assistant"
     words.texts = [text for text in sent if text.strip()] or words.texts
     if role not in ("user", "assistant") or not words:
@@ -377,7 +343,7 @@ def _letta_message(intake: Intake, message: Object, agent: str, where: str) -> S
     return finish(intake, message, words, entry, _LETTA)
 
 
-def _unpacked(intake: Intake, words: Words, packed: object, fields: Object) -> str:
+def _packed_message(intake: Intake, words: Words, packed: object, fields: Object) -> str:
     """Return the message among the fields of what is packed, noting what else they say."""
     words.passed += (text for _, text in strings(packed))
     message = _text(fields, "message")
@@ -385,12 +351,11 @@ def _unpacked(intake: Intake, words: Words, packed: object, fields: Object) -> s
     return message
 
 
-def _parsed(text: str) -> Object:
-    """Return an object that is written in a text; empty for any other text."""
+def _unpacked(value: object) -> Object:
+    """Return an object, or one that is written in a text; empty for anything else."""
     with suppress(BadInput):
-        value = parse(text, "")
-        return value if is_object(value) else {}
-    return {}
+        value = parse(value, "") if isinstance(value, str) else value
+    return value if is_object(value) else {}
 
 
 def _is_agent_file(record: Mapping[str, object]) -> bool:
@@ -402,14 +367,7 @@ def _sniff(intake: Intake) -> bool:
     if intake.kind == "text":
         return sum(_read_line(intake, line) is not None for line in intake.lines) >= 2
     first = intake.first
-    return _is_agent_file(first) or any(True for _ in _read_record(first))
+    return _is_agent_file(first) or any(True for _ in _read_record(first, Counter()))
 
 
-FORMAT = Format(
-    name="other-memories",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: folder.select("memories.json", "memory.json", "memory.jsonl", "*.af"),
-    memories=True,
-    joined=True,
-)
+FORMAT = format_named("other-memories", _read, _sniff)

@@ -10,23 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from theanine.importers.wording import wording
+
+_WORDS = wording("mail")
 _ORIGINAL = re.compile(
-    r"\s*-{3,}\s*(?:Original[- ]?(?:Message|nachricht)|Ursprüngliche Nachricht|Message d'origine|"
-    r"Mensaje original|Messaggio originale|Mensagem original|Oorspronkelijk bericht)\s*-{3,}\s*",
-    re.IGNORECASE,
+    rf"\s*-{{3,}}\s*(?:{'|'.join(_WORDS['original'])})\s*-{{3,}}\s*", re.IGNORECASE
 )
-_HEADER_WORDS = (
-    "From|Sent|To|Cc|Subject|Date|Von|Gesendet|An|Betreff|Datum|De|Envoyé|À|Objet|Enviado|Para|"
-    "Asunto|Assunto|Da|Inviato|A|Oggetto|Van|Verzonden|Aan|Onderwerp|Från|Skickat|Till|Ämne|Kopia|"
-    "Fra|Sendt|Til|Emne|Lähettäjä|Lähetetty|Vastaanottaja|Aihe|Od|Wysłano|Do|Temat|Odesláno|Komu|"
-    "Předmět|Odoslané|Predmet|Poslano|Za|Prima|Zadeva|Feladó|Elküldve|Címzett|Tárgy|De la|Trimis|"
-    "Către|Subiect|Enviat|Per a|Assumpte|Kimden|Gönderildi|Gönderme Tarihi|Kime|Konu|От|Отправлено|"
-    "Кому|Тема|Копия|Дата|Від|Надіслано|Изпратено|До|Относно|Шаље|Послато|За|Από|Στάλθηκε|Προς|Θέμα|"
-    "差出人|送信日時|宛先|件名|发件人|发送时间|收件人|主题|日期|抄送|寄件者|寄件日期|傳送時間|收件者|主旨|"
-    "보낸 사람|보낸 날짜|받는 사람|제목|날짜|من|تاريخ الإرسال|إلى|الموضوع|מאת|נשלח|אל|נושא|Từ|"
-    "Đã gửi|Đến|Tới|Chủ đề|Dari|Dikirim|Kepada|Subjek"
-)
-_HEADER = re.compile(rf"[*\s]*(?:{_HEADER_WORDS})\s?[:：][*\s]?.*")
+_HEADER = re.compile(rf"[*\s]*(?:{'|'.join(_WORDS['headers'])})\s?[:：][*\s]?.*")
 _LABELLED = re.compile(
     r"[*\s]*[^\W\d_](?:[^\n:：*@]{0,28}[^\s:：*@])?\*?\s?[:：]\*?\s*(?P<value>\S.*)"
 )
@@ -38,18 +28,7 @@ _CLOCK = re.compile(r"(?<!\d)\d{1,2}[:.]\d{2}(?!\d)")
 _SEPARATOR = re.compile(r"\s*(?:[_=*-]{10,}|-{3,}[^\d\n-][^\d\n]{0,50}?-{3,}|[*_]{0,2}>?)\s*")
 """The separator that a mail program draws above a quotation; a blank line counts as one."""
 _SIGNATURE = re.compile(r"--\s?")
-_APP = (
-    r"i(?:phone|pad|os)|android|galaxy|samsung|huawei|xiaomi|redmi|pixel|nokia|blackberry|windows|"
-    r"outlook|yahoo|proton ?mail|gmail|\baol|\bgmx|web\.de|mail\.ru|яндекс|yandex|thunderbird|"
-    r"airmail|smartphone|my (?:mobile|phone)|mobiltelefon"
-)
-_SENT = (
-    r"sent|gesendet|verschickt|envoyée?|enviad[oa]|enviat|inviat[oa]|verzonden|verstuurd|"
-    r"skickat|sendt|lähetetty|wysłan[eoy]|odeslán[oa]|odoslan[éeá]|poslan[oa]|poslato|отправлено|"
-    r"надіслано|изпратено|испратено|послато|trimis|(?:el)?küldve|gönderildi|στάλθηκε|εστάλη|"
-    r"απεστάλη|išsiųsta|nosūtīts|saadetud|bidalia|送信|发自|發自|发送自|傳送自|傳送|发送|보냄|أُ?رسلت|"
-    r"ارسال شده|נשלח|भेजा गया|ส่งจาก|đã gửi|gửi từ|dikirim|dihantar|beziehen"
-)
+_APP, _SENT = "|".join(_WORDS["apps"]), "|".join(_WORDS["sent"])
 _SENT_BY_APP = re.compile(
     rf"(?=.*(?:{_APP}))(?:(?:{_SENT})(?![^\W\d_]{{2}}).*|.*(?:{_SENT})[^\w]*)", re.IGNORECASE
 )

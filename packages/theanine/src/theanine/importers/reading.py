@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from functools import partial
@@ -15,37 +15,28 @@ from typing import TextIO
 
 from theanine.errors import BadInput, SettingsError
 from theanine.importers import (
-    beam,
     captions,
-    cc,
     chatgpt,
     claude,
-    claude_code,
-    codex,
-    cursor,
+    coding,
+    datasets,
     discord,
     gemini,
     imessage,
     jsonl,
-    locomo,
-    longmemeval,
     mail,
     mapped,
     markdown,
-    memorybank,
     messages,
-    msc,
     notes,
     other_memories,
     rows,
-    secom,
     signal,
     slack,
     telegram,
     text,
     whatsapp,
 )
-from theanine.importers import memories as memories_format
 from theanine.importers.base import Format, Intake, Kind, Options, Rejected
 from theanine.importers.describing import SQLITE_MAGIC, describe, describe_folder
 from theanine.importers.folder import Directory, Folder, Zip, is_zip
@@ -55,21 +46,14 @@ from theanine.importers.source import Source, opened, starts_export
 from theanine.importers.spool import Spool
 from theanine.types import History
 
-_MODULES = (
-    *(jsonl, text, chatgpt, claude, messages, markdown, notes),
-    *(whatsapp, imessage, telegram, slack, mail),
-    *(claude_code, codex, cursor),
-    *(gemini, signal, discord, captions, mapped),
-    *(locomo, msc, cc, memorybank, beam, longmemeval, secom),
-    other_memories,
-    memories_format,
-)
 FORMATS: Mapping[str, Format] = {
     format.name: format
     for format in (
-        *(module.FORMAT for module in _MODULES),
-        mapped.COPILOT,
-        *rows.FORMATS,
+        *(jsonl.FORMAT, text.FORMAT, chatgpt.FORMAT, claude.FORMAT, messages.FORMAT),
+        *(markdown.FORMAT, notes.FORMAT, whatsapp.FORMAT, imessage.FORMAT, telegram.FORMAT),
+        *(slack.FORMAT, mail.FORMAT, *coding.FORMATS, gemini.FORMAT, signal.FORMAT),
+        *(discord.FORMAT, captions.FORMAT, mapped.FORMAT, *datasets.FORMATS),
+        *(other_memories.FORMAT, datasets.MEMORIES, mapped.COPILOT, *rows.FORMATS),
     )
 }
 """The formats by name."""
@@ -186,23 +170,27 @@ def read_histories(
     formats: list[str] = []
     named = mapped.MAPPED if layout is not None else FORMATS[format] if format else None
     sources = _intakes(source, named, options, rejected)
-    for intake, candidates in sources:
-        before = spool.count
-        # In a folder, a file that can't be read is one invalid item.
-        with nullcontext() if intake.folder is None else intake.catching():
-            chosen = _detect(intake, candidates)
-            _check_memories(chosen, options)
-            formats.append(chosen.name)
-            intake.format = chosen.name
-            tolerated = left_out if chosen.repairs and not strict else rejected
-            for part in chosen.read(intake):
-                tolerated += spool.add(part, joined=chosen.joined)
-            if tolerated is left_out and spool.count:
-                left_out += intake.faults
-                intake.faults.clear()
-            if spool.count == before and not intake.faults and intake.folder is None:
-                raise BadInput(_nothing(chosen.name, spool.notes), intake.name)
-        rejected += intake.faults
+    with closing(sources):  # which closes the file, also after a fault
+        for intake, candidates in sources:
+            before = spool.count
+            # In a folder, a file that can't be read is one invalid item.
+            with nullcontext() if intake.folder is None else intake.catching():
+                chosen = _detect(intake, candidates)
+                _check_memories(chosen, options)
+                formats.append(chosen.name)
+                intake.format = chosen.name
+                tolerated = left_out if chosen.repairs and not strict else rejected
+                name = intake.user_name()
+                for part in chosen.read(intake):
+                    name = part.name
+                    tolerated += spool.add(part, joined=chosen.joined)
+                spool.add(intake.part(name))
+                if tolerated is left_out and spool.count:
+                    left_out += intake.faults
+                    intake.faults.clear()
+                if spool.count == before and not intake.faults and intake.folder is None:
+                    raise BadInput(_nothing(chosen.name, spool.notes), intake.name)
+            rejected += intake.faults
     histories = spool.histories()
     if (rejected and not keep_going) or (left_out and not histories):
         raise _refusal([*rejected, *left_out], source)
@@ -250,7 +238,7 @@ def _nothing(format: str, notes: Mapping[str, int]) -> str:
 
 def _intakes(
     origin: Path | TextIO, format: Format | None, options: Options, rejected: list[Rejected]
-) -> Iterator[tuple[Intake, Sequence[Format]]]:
+) -> Generator[tuple[Intake, Sequence[Format]]]:
     """Yield each file to read, with the formats that it can have."""
     if isinstance(origin, Path) and origin.is_dir():
         yield from _intakes_in(Directory(origin), format, options, rejected)

@@ -8,7 +8,7 @@ by itself, so that one bad turn doesn't make its whole session bad.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, TypeGuard, TypeVar, cast
 
@@ -21,8 +21,11 @@ T = TypeVar("T")
 Object = dict[str, object]
 """A JSON object with keys that aren't known beforehand."""
 
+Path = str
+"""Keys that lead to a value, with dots between them."""
 MAX_BYTES = 4 * 1024 * 1024
 """The longest turn or memory, in bytes of UTF-8."""
+_LOOKED_AT = 3
 
 
 class Item(BaseModel):
@@ -82,6 +85,36 @@ def objects_in(value: object) -> list[Object]:
         if (isinstance(value, list))
         else []
     )
+
+
+def get(value: object, path: Path) -> object:
+    """Return what is at a path of keys; None if it isn't there. A number is a place in a list."""
+    if "." not in path:
+        return value.get(path) if is_object(value) and path else None if path else value
+    for key in path.split("."):
+        if is_object(value):
+            value = value.get(key)
+        elif isinstance(value, list) and key.isdigit():
+            items = cast("list[object]", value)
+            value = items[int(key)] if int(key) < len(items) else None
+        else:
+            return None
+    return value
+
+
+def has_keys(value: object, keys: Sequence[Sequence[Path]]) -> bool:
+    """Return whether a value has all paths of a set; a ``0`` is one of the first items."""
+    return any(
+        all(_has(value, path.replace(".0.", f".{item}.")) for path in paths)
+        for paths in keys
+        for item in range(_LOOKED_AT)
+    )
+
+
+def _has(value: object, path: Path) -> bool:
+    parent, _, key = path.rpartition(".")
+    holder = get(value, parent)
+    return key in holder if is_object(holder) else get(value, path) is not None
 
 
 def printable(text: str) -> str:

@@ -4,8 +4,7 @@ Its own export is ``main.jsonl``, a line an object: ``{"account"}``, ``{"recipie
 or "contact" or "group"}}``, ``{"chat": {"id", "recipientId"}}`` and ``{"chatItem": {"chatId",
 "authorId", "dateSent", "standardMessage": {"text": {"body"}, "attachments"}}}``. The tool
 signal-export writes a folder a chat with ``data.json``, a line a message: ``{"date", "sender",
-"body", "attachments", …}``, in which the user is called *Me*. Messages that are neither words nor
-something shared are left out and counted.
+"body", "attachments", …}``, in which the user is called *Me*.
 
 Sources: Cosmo697/signal-export-browser ``build_signal_db.py``, carderne/signal-export
 ``sigexport/models.py``. Never seen real.
@@ -16,17 +15,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chats import ChatSessions
-from theanine.importers.schema import Object, as_object, is_object, objects_in, require_storable
-from theanine.importers.table import Layout, finish, get, name_of
-from theanine.importers.words import Words, note_unread, quoted, said_in, storable
+from theanine.importers.schema import (
+    Object,
+    as_object,
+    get,
+    is_object,
+    objects_in,
+    require_storable,
+)
+from theanine.importers.table import finish, full_name, layout_named, name_of
+from theanine.importers.words import Words, file_named, note_unread, quoted, said_in, storable
 from theanine.types import History
 
 _ME = "Me"
 _FRAMES = frozenset({"account", "recipient", "chat", "chatItem"})
-_LAYOUT = Layout(time=("dateSent",), id=(), name=(), role=())
-_PLAIN = Layout(time=("date",), id=(), name=(), role=())
+_LAYOUT = layout_named("signal")
+_PLAIN = layout_named("signal-export")
 _NO_MESSAGES = frozenset({"incoming", "outgoing", "directionless", "revisions", "pinDetails"})
 """Objects in an item of a chat that aren't its message."""
 _KINDS = {"image": "a picture", "video": "a video", "audio": "a recording"}
@@ -52,13 +58,12 @@ def _read(intake: Intake) -> Iterator[History]:
     for where, record in intake.records():
         with intake.catching():
             if is_object(account := record.get("account")):
-                owner = _joined(account, "givenName", "familyName") or owner
+                owner = full_name(account, "givenName", "familyName") or owner
                 note_unread(intake.notes, account, [owner])
             elif is_object(recipient := record.get("recipient")):
-                people[str(recipient.get("id"))] = _person(
-                    recipient, intake.options.speaker or owner
-                )
-                note_unread(intake.notes, recipient, [people[str(recipient.get("id"))]])
+                name = _person(recipient, intake.options.speaker or owner)
+                people[str(recipient.get("id"))] = name
+                note_unread(intake.notes, recipient, [name])
             elif is_object(chat := record.get("chat")):
                 chats[str(chat.get("id"))] = str(chat.get("recipientId"))
                 note_unread(intake.notes, chat, ())
@@ -73,28 +78,19 @@ def _read(intake: Intake) -> Iterator[History]:
             note_unread(intake.notes, {k: v for k, v in record.items() if k not in _FRAMES}, ())
     for each in sessions.values():
         yield from each.end()
-    yield intake.part(intake.user_name("" if owner == _ME else owner))
-
-
-def _joined(record: Object, *fields: str) -> str:
-    values = (record.get(field) for field in fields)
-    return " ".join(value.strip() for value in values if isinstance(value, str) and value.strip())
 
 
 def _person(recipient: Object, owner: str) -> str:
     if "self" in recipient:
         return owner
-    if is_object(group := recipient.get("group")):
-        snapshot = group.get("snapshot")
-        title = snapshot.get("title") if is_object(snapshot) else None
-        return _joined(title, "title") if is_object(title) else f"group {recipient.get('id')}"
+    if "group" in recipient:
+        title = name_of(get(recipient, "group.snapshot.title.title"))
+        return title or f"group {recipient.get('id')}"
     contact = recipient.get("contact")
-    if not is_object(contact):
-        return f"recipient {recipient.get('id')}"
     return (
-        _joined(contact, "systemGivenName", "systemFamilyName")
-        or _joined(contact, "profileGivenName", "profileFamilyName")
-        or str(contact.get("e164") or f"recipient {recipient.get('id')}")
+        full_name(contact, "systemGivenName", "systemFamilyName")
+        or full_name(contact, "profileGivenName", "profileFamilyName")
+        or str(get(contact, "e164") or f"recipient {recipient.get('id')}")
     )
 
 
@@ -126,10 +122,9 @@ def _message(intake: Intake, item: Object, people: dict[str, str], where: str) -
 def _attachment(each: Object) -> str:
     pointer = each.get("pointer")
     about = pointer if is_object(pointer) else each
-    kind, name = str(about.get("contentType") or ""), about.get("fileName")
-    known = _KINDS.get(kind.partition("/")[0])
-    what = known or (f'the file "{name}"' if isinstance(name, str) else "a file")
-    return quoted(what, said_in(about, ("contentType", "fileName")))
+    known = _KINDS.get(str(about.get("contentType")).partition("/")[0])
+    name = about.get("fileName")
+    return quoted(known or file_named(name), said_in(about, ("contentType", "fileName")))
 
 
 def _read_plain(intake: Intake) -> Iterator[History]:
@@ -145,21 +140,13 @@ def _read_plain(intake: Intake) -> Iterator[History]:
                 continue
             words = Words(intake.notes)
             words.add(record.get("body"))
-            names = [str(each.get("name")) for each in objects_in(record.get("attachments"))]
-            words.shared += [f'the file "{name}"' for name in names]
+            for file in objects_in(record.get("attachments")):
+                words.shared.append(file_named(str(file.get("name"))))
             sender = name_of(record.get("sender")) or "someone"
             name = (intake.options.speaker or _ME) if sender == _ME else sender
             for each in finish(intake, record, words, Entry(where, "user", name), _PLAIN):
                 yield from sessions.add(each)
     yield from sessions.end()
-    yield intake.part(intake.user_name())
 
 
-FORMAT = Format(
-    name="signal",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: folder.select("main.jsonl") or folder.select("*/data.json"),
-    kind="lines",
-    repairs=True,
-)
+FORMAT = format_named("signal", _read, _sniff)

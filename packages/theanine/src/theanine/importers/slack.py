@@ -3,10 +3,6 @@
 ``users.json``, ``channels.json``, ``groups.json``, ``mpims.json`` and ``dms.json`` list people and
 conversations; each conversation has a folder, named after the channel or the id of the direct
 messages, with a file a day: ``[{"type": "message", "user", "text", "ts", "subtype"?, "files"?}]``.
-Mentions get their names back. Words in ``blocks`` are the message's; shared messages, previews of
-links and the text of files are what was shared; a reply is in the session of its thread. Messages
-of apps, and of Slack about who joined or what was renamed, are left out and counted. The export
-doesn't say who asked for it: ``--speaker`` names the user.
 
 Sources: hfaran/slack-export-viewer ``slackviewer/reader.py``, ``message.py``, ``user.py``. Never
 seen real.
@@ -20,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chats import chat_sessions
 from theanine.importers.folder import Folder
 from theanine.importers.json_stream import ITEMS, select
@@ -31,26 +27,19 @@ from theanine.importers.schema import (
     is_object,
     objects_in,
 )
-from theanine.importers.table import Layout, finish, first_of
-from theanine.importers.words import Words, quoted, said_in, storable, strings
+from theanine.importers.table import finish, first_of, layout_named
+from theanine.importers.wording import wording
+from theanine.importers.words import Words, note_unread, quoted, said_in, storable, strings
 from theanine.types import History
 
 _LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _OURS = frozenset({None, "thread_broadcast", "me_message", "file_share", "reply_broadcast"})
-_LAYOUT = Layout(time=("ts",), id=("ts",), name=(), role=())
+_LAYOUT = layout_named("slack")
 _APP = "\0app"
 """Suffix that marks the names of apps in the list of people; it has a NUL, so no name ends so."""
-_OF_FILES = (
-    *("id", "name", "title", "mimetype", "filetype", "pretty_type", "user", "username", "mode"),
-    *("url_private", "permalink", "thumb_tiny", "user_team", "media_display_type", "edit_link"),
-)
-_OF_ATTACHMENTS = (
-    *("id", "ts", "fallback", "footer", "color", "from_url", "original_url", "author_id"),
-    *("author_link", "author_icon", "channel_id", "channel_team", "mrkdwn_in", "service_icon"),
-    *("blocks", "message_blocks", "author_subname", "title_link", "thumb_url", "image_url"),
-)
-_SAID_IN_BLOCKS = frozenset({"text", "alt_text", "fallback", "title", "title_text", "value"})
+_FIELDS = wording("fields")
+_SAID_IN_BLOCKS = frozenset(_FIELDS["in_slack_blocks"])
 _LINK = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 
 
@@ -59,10 +48,11 @@ def _read(intake: Intake) -> Iterator[History]:
     if folder is None:
         raise BadInput("a workspace's export is a zip archive or a folder; name that", intake.name)
     root = intake.source.name.removesuffix("users.json")
-    people = {
-        str(user.get("id")): _person(user) + (_APP if user.get("is_bot") is True else "")
-        for user in _objects(intake, folder, f"{root}users.json")
-    }
+    people: dict[str, str] = {}
+    for user in _objects(intake, folder, f"{root}users.json"):
+        name = _person(user)
+        people[str(user.get("id"))] = name + (_APP if user.get("is_bot") is True else "")
+        note_unread(intake.notes, user, [name])
     days: dict[str, list[str]] = {}
     for file in folder.names:
         name, _, day = file.removeprefix(root).rpartition("/")
@@ -74,7 +64,6 @@ def _read(intake: Intake) -> Iterator[History]:
     for name, title in {**listed, **unlisted}.items():
         messages = _messages(intake, folder, days.get(name, ()), people)
         yield from chat_sessions(intake, intake.user_name(), title, messages)
-    yield intake.part(intake.user_name())
 
 
 def _objects(intake: Intake, folder: Folder, name: str) -> Iterator[Object]:
@@ -102,6 +91,7 @@ def _conversations(
     for file in _LISTS:
         for each in _objects(intake, folder, f"{root}{file}"):
             name, id = each.get("name"), str(each.get("id"))
+            note_unread(intake.notes, each, [str(name)])
             if file == "dms.json" or not isinstance(name, str):
                 members = check(list[str], each.get("members") or [], f"{file}, {id}")
                 yield id, " and ".join(people.get(m, m).removesuffix(_APP) for m in members) or id
@@ -141,7 +131,7 @@ def _message(
             _share(words, each, people)
         for file in objects_in(message.get("files")):
             what = _file(file)
-            if not words.share(what, file, _OF_FILES):
+            if not words.share(what, file, _FIELDS["of_slack_files"]):
                 words.shared.append(what)
         profile = message.get("user_profile")
         name = people.get(str(user), "").removesuffix(_APP)
@@ -160,7 +150,7 @@ def _has_more(text: str, than: str) -> bool:
 def _share(words: Words, shared: Object, people: Mapping[str, str]) -> None:
     """Add a message that was shared, or the preview of a link."""
     is_message = shared.get("is_msg_unfurl") or shared.get("is_share") or "message_blocks" in shared
-    said = [_plain(text, people) for text in said_in(shared, _OF_ATTACHMENTS)]
+    said = [_plain(text, people) for text in said_in(shared, _FIELDS["of_slack_attachments"])]
     blocks = _blocks(shared.get("blocks") or shared.get("message_blocks"), people)
     said += [blocks] if _has_more(blocks, "\n".join(said)) else []
     if not said and isinstance(fallback := shared.get("fallback"), str):
@@ -252,11 +242,6 @@ def _pick(folder: Folder) -> Sequence[str]:
     ]
 
 
-FORMAT = Format(
-    name="slack",
-    sniff=lambda intake: bool(intake.folder and _pick(intake.folder)),
-    read=_read,
-    pick=_pick,
-    joined=True,
-    repairs=True,
+FORMAT = format_named(
+    "slack", _read, lambda intake: bool(intake.folder and _pick(intake.folder)), _pick
 )

@@ -78,8 +78,8 @@ class Source:
         lines = [line.strip() for line in text.split("\n")]
         return [line for line in lines if line][:count]
 
-    def lines(self) -> Iterator[tuple[int, int, bytes]]:
-        """Yield number (from 1), byte offset and bytes of each line that isn't blank.
+    def lines(self, *, blank: bool = False) -> Iterator[tuple[int, int, bytes]]:
+        """Yield number (from 1), byte offset and bytes of each line, also of a ``blank`` one.
 
         Raises:
             BadInput: a line is longer than 64 MiB.
@@ -89,7 +89,7 @@ class Source:
             number += 1
             if len(line) > _MAX_LINE:
                 raise BadInput("longer than 64 MiB; split it", f"{self.name}, line {number}")
-            if line.strip():
+            if blank or line.strip():
                 yield number, offset, line
             offset += len(line)
 

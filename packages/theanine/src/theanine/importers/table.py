@@ -16,7 +16,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -27,23 +27,15 @@ from theanine.importers.base import ZONELESS, Entry, Intake, SessionBuilder
 from theanine.importers.chats import NO_TIME, ChatSessions
 from theanine.importers.dates import Calendar
 from theanine.importers.json_stream import select
-from theanine.importers.schema import Object, as_object, is_object, objects_in
-from theanine.importers.times import any_time, is_zoneless, time_in_name
+from theanine.importers.schema import Object, Path, as_object, get, is_object, objects_in
 from theanine.importers.timestamps import SYNTHETIC
-from theanine.importers.words import Words, note_unread, said_in, storable
+from theanine.importers.wording import read_data, wording
+from theanine.importers.words import Words, file_named, note_unread, said_in, storable
+from theanine.importers.written_dates import any_time, is_zoneless, time_in_name
 from theanine.types import History, Role
 
-Path = str
-"""Keys that lead to a value, with dots between them."""
-
 ROLES: Mapping[str, Role] = {
-    **dict.fromkeys(("user", "human", "you", "me", "request", "prompt", "client"), "user"),
-    **dict.fromkeys(
-        ("assistant", "ai", "bot", "model", "response", "copilot", "gpt", "agent", "char", "grok"),
-        "assistant",
-    ),
-    **dict.fromkeys(("system", "developer"), "system"),
-    **dict.fromkeys(("tool", "function"), "tool"),
+    name: cast("Role", role) for role, names in wording("roles").items() for name in names
 }
 SYSTEM = "system and tool messages left out"
 EMPTY = "empty messages left out"
@@ -53,13 +45,6 @@ NO_TEXT = "conversations without text"
 NO_ROLE = "messages without a role took their turn"
 NO_PARENT = "messages without a parent put after the one before"
 ODD_TIME = "times that can't be read"
-
-_TIMES = (
-    *("timestamp", "created_at", "create_time", "createdAt", "inserted_at", "timestamp_ms"),
-    *("time", "date", "created", "created_date", "send_date", "sent_at", "updated_at", "create_at"),
-    *("createTime", "sentAt", "datetime", "ts", "updated_date", "deleted_date"),
-)
-_IDS = ("id", "uuid", "_id", "messageId", "message_id", "uid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,48 +68,36 @@ class Layout:
         every_time: whether a message without a time is odd even if no other has one.
     """
 
+    messages: Sequence[Path]
+    role: Sequence[Path]
+    words: Sequence[Path]
+    name: Sequence[Path]
+    time: Sequence[Path]
+    id: Sequence[Path]
+    parent: Sequence[Path]
+    children: Sequence[Path]
+    current: Sequence[Path]
+    talk_id: Sequence[Path]
+    title: Sequence[Path]
+    talk_time: Sequence[Path]
+    ours: Sequence[Path]
     talks: Path = ""
-    messages: Sequence[Path] = ("messages",)
     item: Path = ""
-    role: Sequence[Path] = ("role", "sender", "author.role", "author", "from", "speaker")
-    words: Sequence[Path] = ("content", "text", "message", "body", "parts", "value")
-    name: Sequence[Path] = ("name", "sender_name", "author.name", "user.name")
-    time: Sequence[Path] = _TIMES
-    id: Sequence[Path] = _IDS
-    parent: Sequence[Path] = ("parent", "parentId", "parentMessageId", "parent_message_uuid",
-                              "parent_id", "parent_message_id", "parent_response_id")  # fmt: skip
-    children: Sequence[Path] = ("children", "childrenIds")
-    current: Sequence[Path] = ("current_node", "history.currentId", "currentId",
-                               "current_message_id",
-                               "current_leaf_message_uuid")  # fmt: skip
-    talk_id: Sequence[Path] = ("id", "conversation_id", "conversationId", "uuid", "session_id",
-                               "custom_id", "chat_id", "_id")  # fmt: skip
-    title: Sequence[Path] = ("title", "name", "conversation_title", "chat.title", "threadName")
-    talk_time: Sequence[Path] = _TIMES
     roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
-    ours: Sequence[Path] = ("is_user", "isCreatedByUser", "is_human", "isHuman", "fromUser")
     people: bool = False
     mojibake: bool = False
     every_time: bool = False
 
 
+def layout_named(name: str) -> Layout:
+    """Return a row of ``formats.toml``."""
+    table = read_data("formats.toml")
+    row = {**table["usual"], **table[name]}
+    return Layout(**{each.name: row[each.name] for each in fields(Layout) if each.name in row})
+
+
 Reader = Callable[[Intake, Layout, Object, str], Sequence[Entry]]
 """Reads a message at a place: its turn, what it brought along, or nothing, which is then noted."""
-
-
-def get(value: object, path: Path) -> object:
-    """Return what is at a path of keys; None if it isn't there. A number is a place in a list."""
-    if "." not in path:
-        return value.get(path) if is_object(value) and path else None if path else value
-    for key in path.split("."):
-        if is_object(value):
-            value = value.get(key)
-        elif isinstance(value, list) and key.isdigit():
-            items = cast("list[object]", value)
-            value = items[int(key)] if int(key) < len(items) else None
-        else:
-            return None
-    return value
 
 
 def without(value: Mapping[str, object], path: Path) -> Object:
@@ -150,6 +123,11 @@ def name_of(value: object) -> str:
         value = first_of(value, ("nickname", "display_name", "displayName", "name", "full_name",
                                  "user_name", "email"))  # fmt: skip
     return storable(value.strip()) if isinstance(value, str) else ""
+
+
+def full_name(record: object, *fields: Path) -> str:
+    """Return the name that several fields are together; empty if none is there."""
+    return " ".join(filter(None, (name_of(get(record, each)) for each in fields)))
 
 
 def key_of(value: object) -> str | None:
@@ -217,14 +195,11 @@ def read_entry(intake: Intake, layout: Layout, message: Object, where: str) -> S
     return finish(intake, message, words, Entry(where, role, name or named), layout)
 
 
-_FILES = (
-    *("attachments", "files", "photos", "videos", "audio_files", "gifs", "media", "images"),
-    *("file_attachments", "attached_files", "attachedFiles", "sticker", "share"),
-)
-_PICTURES = frozenset({"photos", "images"})
+_FIELDS = wording("fields")
+_ABOUT_PEOPLE = frozenset(_FIELDS["about_people"])
 
 
-def share_files(words: Words, message: Object, fields: Iterable[str] = _FILES) -> None:
+def share_files(words: Words, message: Object, fields: Iterable[str] = _FIELDS["files"]) -> None:
     """Add what is attached to a message: names, and the words in it."""
     for field_name in fields:
         value = message.get(field_name)
@@ -234,25 +209,16 @@ def share_files(words: Words, message: Object, fields: Iterable[str] = _FILES) -
                 continue
             names = ("name", "filename", "fileName", "file_name", "original_name", "title")
             name = name_of(first_of(item, names))
-            what = f'the file "{name}"' if name else _kind_of(field_name, item)
+            what = file_named(name, _kind_of(field_name, item))
             if not words.share(what, item, names):
                 words.shared.append(what)
 
 
 def _kind_of(field_name: str, item: Object) -> str:
     kind = str(item.get("mime_type") or item.get("contentType") or item.get("type") or field_name)
-    for part, what in (("ima", "a picture"), ("photo", "a picture"), ("video", "a video"),
-                       ("audio", "a recording"), ("gif", "a GIF"), ("sticker", "a sticker"),
-                       ("share", "a link")):  # fmt: skip
-        if part in kind.lower() or part in field_name:
-            return what
-    return "a file"
-
-
-_ABOUT_PEOPLE = frozenset(
-    "author creator sender from user users participants reactions mentions emoji metadata".split()
-)
-"""Fields that name people or programs, which say nothing by themselves."""
+    kinds = wording("shared").items()
+    found = (what for part, what in kinds if part in kind.lower() or part in field_name)
+    return next(found, "a file")
 
 
 def finish(
@@ -348,7 +314,6 @@ def read_talks(
         yield from Talk(intake, layout, about, intake.stem, intake.name, calendar).read(
             rows, read, name, places=[where for where, _ in loose]
         )
-    yield intake.part(name)
 
 
 def looks_like_talk(record: Object, layout: Layout) -> bool:

@@ -2,11 +2,7 @@
 
 One chat is ``{"name", "type", "id", "messages": [{"id", "type": "message", "date_unixtime", "from",
 "from_id", "text", "photo", "file", "media_type"}]}``; the account is ``{"personal_information",
-"chats": {"list": [chat, …]}, "left_chats": …, "stories": …}``. A text is a string or a list of
-strings and objects with ``text``. Messages of the service are left out and counted, what was shared
-becomes an attachment, with its words: polls, to-do lists, contacts, places. The user is the
-account's owner, where the file names one. The export's HTML is read by
-:mod:`theanine.importers.web_pages`.
+"chats": {"list": [chat, …]}, "left_chats": …, "stories": …}``.
 
 Sources: joweich/chat-miner ``chatminer/chatparsers.py`` and ``test/telegram``. Never seen real.
 """
@@ -14,17 +10,19 @@ Sources: joweich/chat-miner ``chatminer/chatparsers.py`` and ``test/telegram``. 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import cast
 
-from theanine.importers.base import Entry, Format, Intake
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chats import chat_sessions
+from theanine.importers.folder import Folder
 from theanine.importers.json_stream import Place, select
 from theanine.importers.schema import Object, as_object, is_object, objects_in
-from theanine.importers.table import Layout, finish, get, name_of
+from theanine.importers.table import finish, full_name, layout_named, name_of
 from theanine.importers.web_pages import is_telegram_page, telegram_blocks
-from theanine.importers.words import Words, note_unread, storable
+from theanine.importers.wording import wording
+from theanine.importers.words import Words, file_named, note_unread, storable
 from theanine.types import History
 
 _LISTS = (("chats", "list", "*"), ("left_chats", "list", "*"))
@@ -35,27 +33,9 @@ _PATTERNS = (
     *((*chats, *field) for chats in ((), *_LISTS) for field in _CHAT_FIELDS),
     *_STORIES,
 )
-_MEDIA = {
-    "voice_message": "a recording",
-    "audio_file": "a recording",
-    "video_message": "a video",
-    "video_file": "a video",
-    "animation": "a GIF",
-    "sticker": "a sticker",
-}
-_LAYOUT = Layout(time=("date_unixtime", "date"), id=("id",), name=(), role=())
-
-
-def _sniff(intake: Intake) -> bool:
-    if intake.kind == "text":
-        return is_telegram_page(intake)
-    first = intake.first
-    chats = first.get("chats")
-    has_messages = isinstance(first.get("messages"), list)
-    one_chat = has_messages and {"type", "id"} <= first.keys()
-    message = get(first, "messages.0")
-    one_chat = one_chat or (is_object(message) and {"date_unixtime", "from_id"} <= message.keys())
-    return intake.kind == "json" and (one_chat or (is_object(chats) and "list" in chats))
+_SHARED = wording("telegram")
+_MEDIA = _SHARED["types"]
+_LAYOUT = layout_named("telegram")
 
 
 def _read(intake: Intake) -> Iterator[History]:
@@ -66,15 +46,13 @@ def _read(intake: Intake) -> Iterator[History]:
         rows = ((("message",), each, where) for where, each in page if "type" in each)
         messages = _messages(intake, rows, owner)
         yield from chat_sessions(intake, intake.user_name(), title, messages)
-        yield intake.part(intake.user_name())
         return
     rest = {k: v for k, v in intake.first.items() if k not in ("messages", "chats", "left_chats")}
     note_unread(intake.notes, rest, [str(rest.get("name"))], ("personal_information", "about"))
     for title, rows in groupby(_rows(intake, owner), lambda row: row[0]):
         placed = ((place, value, _where(intake, place)) for _, place, value in rows)
         messages = _messages(intake, placed, owner)
-        yield from chat_sessions(intake, intake.user_name(_full_name(owner)), title, messages)
-    yield intake.part(intake.user_name(_full_name(owner)))
+        yield from chat_sessions(intake, intake.user_name(_name(owner)), title, messages)
 
 
 def _rows(intake: Intake, owner: Object) -> Iterator[tuple[str, Place, object]]:
@@ -105,9 +83,8 @@ def _where(intake: Intake, place: Place) -> str:
     return f"{intake.name}, {'.'.join(map(str, place))}"
 
 
-def _full_name(owner: Object) -> str:
-    names = (owner.get(part) for part in ("first_name", "last_name"))
-    return " ".join(name.strip() for name in names if isinstance(name, str) and name.strip())
+def _name(owner: Object) -> str:
+    return full_name(owner, "first_name", "last_name")
 
 
 def _messages(
@@ -122,8 +99,8 @@ def _messages(
             words = Words(intake.notes)
             words.texts.append(_text(message.get("text")) or _text(message.get("text_entities")))
             _share(words, message)
-            mine = _full_name(owner) if place[0] == "stories" else ""
-            name = name_of(message.get("from")) or storable(mine) or "Deleted account"
+            mine = _name(owner) if place[0] == "stories" else ""
+            name = name_of(message.get("from")) or mine or "Deleted account"
             yield from finish(intake, message, words, Entry(where, "user", name), _LAYOUT)
 
 
@@ -145,10 +122,8 @@ def _share(words: Words, message: Object) -> None:
     shared = words.shared
     paths = (message.get(each) for each in ("photo", "file", "thumbnail", "contact_vcard"))
     words.passed += (path for path in paths if isinstance(path, str))
-    kind, file = message.get("media_type"), message.get("file_name")
-    title = ", ".join(
-        name_of(message.get(each)) for each in ("performer", "title") if message.get(each)
-    )
+    kind = message.get("media_type")
+    title = ", ".join(filter(None, (name_of(message.get(each)) for each in ("performer", "title"))))
     if message.get("photo"):
         shared.append("a picture")
     elif isinstance(kind, str) and kind in _MEDIA:
@@ -156,16 +131,13 @@ def _share(words: Words, message: Object) -> None:
         about = emoji if isinstance(emoji, str) else f'"{title}"' if title else ""
         shared.append(f"{_MEDIA[kind]} {about}".strip())
     elif message.get("file"):
-        shared.append(f'the file "{file}"' if isinstance(file, str) else "a file")
-    shared += [*_place(message), *_contact(message)]
-    for name, what in (("poll", "poll"), ("todo_list", "to-do list"), ("game", "game"),
-                       ("invoice_information", "invoice"), ("giveaway_information", "giveaway"),
-                       ("giveaway_results", "giveaway"), ("story", "story")):  # fmt: skip
+        shared.append(file_named(message.get("file_name")))
+    shared += _place_and_contact(message)
+    for name, what in _SHARED["fields"].items():
         if is_object(value := message.get(name)):
-            title = _text(value.get("question") or value.get("title"))
+            label = _titled(what, _text(value.get("question") or value.get("title")))
             items = objects_in(value.get("answers") or value.get("items") or value.get("options"))
             listed = "; ".join(text for each in items if (text := _text(each.get("text"))))
-            label = f'the {what} "{title}"' if title else f"a {what}"
             if listed:
                 shared.append(f"{label}: {listed}")
             elif not words.share(label, value, ("question", "title")):
@@ -176,19 +148,18 @@ def _share(words: Words, message: Object) -> None:
         shared.append(f"a message forwarded from {author}")
 
 
-def _place(message: Object) -> Iterator[str]:
+def _place_and_contact(message: Object) -> Iterator[str]:
     if is_object(place := message.get("location_information")):
-        where = message.get("place_name"), message.get("address")
         at = ",".join(str(place[each]) for each in ("latitude", "longitude") if each in place)
-        named = [each for each in (*where, at) if isinstance(each, str) and each]
-        yield f'the place "{", ".join(named)}"' if named else "a place"
-
-
-def _contact(message: Object) -> Iterator[str]:
+        named = (message.get("place_name"), message.get("address"), at)
+        yield _titled("place", ", ".join(filter(None, map(name_of, named))))
     if is_object(contact := message.get("contact_information")):
-        fields = ("first_name", "last_name", "phone_number")
-        known = " ".join(str(contact[each]) for each in fields if contact.get(each))
-        yield f'the contact "{known}"' if known else "a contact"
+        known = (contact.get(each) for each in ("first_name", "last_name", "phone_number"))
+        yield _titled("contact", " ".join(str(each) for each in known if each))
+
+
+def _titled(what: str, title: str) -> str:
+    return f'the {what} "{title}"' if title else f"a {what}"
 
 
 def _page(name: str) -> tuple[str, int]:
@@ -197,15 +168,8 @@ def _page(name: str) -> tuple[str, int]:
     return folder, int(re.sub(r"\D", "", file) or 1)
 
 
-FORMAT = Format(
-    name="telegram",
-    sniff=_sniff,
-    read=_read,
-    pick=lambda folder: (
-        folder.select("result.json")
-        or sorted(
-            (name for name in folder.select("messages*.html") if "messages" in name), key=_page
-        )
-    ),
-    repairs=True,
-)
+def _pick(folder: Folder) -> Sequence[str]:
+    return folder.select("result.json") or sorted(folder.select("messages*.html"), key=_page)
+
+
+FORMAT = format_named("telegram", _read, is_telegram_page, _pick)

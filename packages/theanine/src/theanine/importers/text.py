@@ -1,18 +1,10 @@
 """Plain text: a turn a line, ``Speaker: text``.
 
-::
-
-    # 2024-05-08 13:56
-    Ana: I booked the ferry.
-    Theo: How do you feel about it?
-      It is your first one since the storm.
-
 A line that starts with ``#`` and contains an ISO date starts a session of that date (noon if it
-has no time; in the given zone if it has no offset). In a text with dates, only those lines separate
-sessions. Without dates, lines of dashes and ``#`` lines separate them; if there are none, blank
-lines do, unless there are blank lines between all turns. A line without a speaker, and every
-indented line, continues the previous turn. Speakers called assistant, agent, AI or bot are the
-assistant, all others people. A session is named after the file, with its date or its number.
+has no time). In a text with dates, only those lines separate sessions. Without dates, lines of
+dashes and ``#`` lines separate them; if there are none, blank lines do, unless there are blank
+lines between all turns. A line without a speaker, and every indented line, continues the previous
+turn. A session is named after the file, with its date or its number.
 """
 
 from __future__ import annotations
@@ -24,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Format, Intake, Rejected
+from theanine.importers.base import Entry, Intake, Rejected, format_named
 from theanine.importers.source import STANDARD_INPUT
 from theanine.importers.timestamps import UntimedSession, make_history
 from theanine.types import History, Role
@@ -137,11 +129,4 @@ def _dated_sessions(
             yield UntimedSession(key, _turns(intake, block), where, at)
 
 
-FORMAT = Format(
-    name="text",
-    sniff=lambda intake: (
-        intake.kind == "text" and any(_TURN.fullmatch(line) for line in intake.lines[:5])
-    ),
-    read=_read,
-    kind="text",
-)
+FORMAT = format_named("text", _read, lambda intake: any(map(_TURN.fullmatch, intake.lines[:5])))

@@ -9,26 +9,13 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
 
 from theanine.errors import BadInput
-from theanine.importers.base import SPEAKERS, Entry, Intake, SessionBuilder, history
+from theanine.importers.base import Entry, Intake, SessionBuilder, history
 from theanine.importers.dates import TURN, Calendar, positions
-from theanine.importers.schema import Filled, Item
 from theanine.types import History, ImportedMemory, Transcript
 
 SYNTHETIC = "sessions on a synthetic calendar"
-
-
-class ChatTurn(Item):
-    """A turn of a chat with an assistant: ``{"role", "content"}``."""
-
-    role: Literal["user", "assistant"]
-    content: Filled
-
-    def untimed(self, where: str, key: str) -> Entry:
-        """Return it as a turn without a time."""
-        return Entry(where, self.role, SPEAKERS[self.role], self.content, key=key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from typing import cast
 from theanine.importers.base import Intake
 from theanine.importers.html_text import BLOCKS, VOID
 from theanine.importers.schema import Object, is_object
+from theanine.importers.wording import wording
 from theanine.importers.words import quoted
 from theanine.importers.written_dates import written_time
 
@@ -223,17 +224,10 @@ def telegram_blocks(intake: Intake) -> Iterator[tuple[str, Object]]:
         yield where, message
 
 
-_TELEGRAM_MEDIA = (
-    ("photo", "a picture"), ("sticker", "a sticker"), ("animated", "a GIF"), ("gif", "a GIF"),
-    ("voice", "a recording"), ("audio", "a recording"), ("video", "a video"),
-    ("poll", "a poll"), ("contact", "a contact"), ("location", "a place"), ("venue", "a place"),
-    ("todo", "a to-do list"), ("game", "a game"), ("invoice", "an invoice"), ("file", "a file"),
-)  # fmt: skip
-
-
 def _media(wrap: Node) -> str:
     names = " ".join(name for node in wrap.all() for name in node.classes)
-    what = next((words for part, words in _TELEGRAM_MEDIA if part in names), "a file")
+    kinds = wording("telegram")["classes"].items()
+    what = next((words for part, words in kinds if part in names), "a file")
     found = [
         node.text().removeprefix("- ")
         for node in wrap.all()

@@ -7,13 +7,9 @@
     24/3/14, 13:59:59: Ana: I booked the ferry.            (older iPhones)
     [13:56, 08/05/2024] Ana: I booked the ferry.           (copied from WhatsApp Web)
 
-Dates follow the phone's language: "pm", names of months and digits are read in all languages of
-CLDR. The order of day, month and year is found over the whole file, by what can be a month, then by
-the order in which no date goes back; a date without a year is of the year of its neighbors, or of
-the file's last change. Unmarked lines continue the message above them, and so does a chat pasted
-into a message. Lines without a speaker, and notes of WhatsApp itself, are left out and counted;
-those known only by their form are named. Pictures, recordings and files become attachments. In a
-chat of two, the user is the one whom the chat isn't named after.
+The order of day, month and year is found over the whole file, by what can be a month, then by the
+order in which no date goes back. Unmarked lines continue the message above them, and so does a
+chat pasted into a message. In a chat of two, the user is the one whom it isn't named after.
 
 Sources: joweich/chat-miner ``chatminer/chatparsers.py`` and ``test/whatsapp``, Dlurak/Whis
 ``src/lib/constants/whatsapp.ts``, and loaders that read Finnish, Arabic and Chinese exports.
@@ -24,17 +20,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from itertools import pairwise
 
 from theanine.errors import BadInput
-from theanine.importers.base import ZONELESS, Entry, Format, Intake
+from theanine.importers.base import ZONELESS, Entry, Intake, format_named
 from theanine.importers.chats import chat_sessions
 from theanine.importers.dates import check_date
 from theanine.importers.folder import Folder
 from theanine.importers.schema import require_storable
-from theanine.importers.source import decode
+from theanine.importers.wording import wording
 from theanine.importers.written_dates import (
     MARKS,
     find_clock,
@@ -81,62 +78,15 @@ _IOS_FILE = re.compile(
 _ANDROID_FILE = re.compile(
     rf"[{MARKS}]*(?P<file>[^\n]{{1,200}}\.\w{{2,5}}){_SPACE}\([^()\n]{{3,60}}\)"
 )
-_EDITS = frozenset({
-    "This message was edited", "Diese Nachricht wurde bearbeitet", "Se editó este mensaje",
-    "Ce message a été modifié", "Mensagem editada", "Questo messaggio è stato modificato",
-    "Dit bericht is bewerkt", "Bu mesaj düzenlendi", "Сообщение изменено",
-    "Wiadomość została edytowana",
-})  # fmt: skip
-_KINDS = (
-    ("a sticker", r"sticker|stk-"),
-    ("a GIF", r"\bgif"),
-    ("a picture", r"image|photo|bild|foto|imagen|imagem|immagine|afbeelding|slika|img-"),
-    ("a video", r"video|vidéo|vídeo|vid-"),
-    ("a recording", r"audio|ptt-|aud-|sprach|opus"),
-    ("a contact", r"contact|kontakt|vcf"),
-    ("a file", r"document|dokument|documento|doc-"),
-)
+_WORDING = wording("whatsapp")
+_EDITS = frozenset(_WORDING["edited"])
+_DELETED = frozenset(_WORDING["deleted"])
 _MEDIA = "a picture, a video or a recording"
-_DELETED = frozenset({
-    "this message was deleted", "you deleted this message", "diese nachricht wurde gelöscht",
-    "du hast diese nachricht gelöscht", "se eliminó este mensaje", "eliminaste este mensaje",
-    "ce message a été supprimé", "vous avez supprimé ce message", "mensagem apagada",
-    "esta mensagem foi apagada", "questo messaggio è stato eliminato",
-    "dit bericht is verwijderd", "ova poruka je izbrisana",
-    "waiting for this message", "missed voice call", "missed video call",
-})  # fmt: skip
-_MESSAGE = (
-    r"message|nachricht|mensaje|mensagem|missatge|mensaxe|messaggio|bericht|besked|melding|"
-    r"meddeland|viesti|skilaboð|poruk|sporočil|zpráv|správ|wiadomoś|üzenet|mesaj|mesazh|žinut|"
-    r"ziņ|sõnum|сообщени|повідомлен|съобщени|порук|порак|хабарлама|μήνυμα|μηνύματος|رسال|پیام|"
-    r"پیغام|הודע|संदेश|मैसेज|বার্তা|মেসেজ|செய்தி|సందేశ|ಸಂದೇಶ|സന്ദേശ|મેસેજ|संदेश|ข้อความ|"
-    r"tin nhắn|pesan|mesej|mensahe|ujumbe|boodskap|メッセージ|消息|訊息|信息|메시지"
-)
-_GONE = (
-    r"delet|gelöscht|elimin|borra|apagad|excluíd|supprim|suprimi|esborra|verwijder|slettet|"
-    r"radera|togs bort|poiste|eytt|izbris|obris|smazán|odstran|vymaza|usunię|töröl|silindi|"
-    r"sildi|silinib|șters|fshi|ištrin|dzēst|kustuta|удал|видален|изтри|избриш|избрис|обрис|"
-    r"жойыл|διαγρά|حذف|پاک|نمحק|נמחק|מחק|मिटा|डिलीट|हटा|মুছে|ডিলিট|நீக்க|తొలగి|ಅಳಿಸ|ഇല്ലാതാക്കി|"
-    r"ડિલીટ|काढ|ลบ|xóa|xoá|thu hồi|dihapus|dipadam|binura|tinanggal|futwa|geskrap|削除|删除|刪除|"
-    r"撤回|收回|삭제"
-)
-_WAITING = (
-    r"waiting|gewartet|warte|esperando|en attente|aguardando|attesa|wachten|väntar|venter|"
-    r"odotta|čeka|oczekiwan|ожидан|очікуван|bekleniyor|αναμονή|בהמתנה|انتظار|प्रतीक्षा|待機|等待|기다"
-)
-_MISSED = (
-    r"missed|verpasst|perdida|manqué|persa|gemist|missat|ubesvart|mistet|vastaamat|propušt|"
-    r"zmeškan|nieodebran|nem fogadott|cevapsız|ratat|пропущен|пропусн|αναπάντητη|לא נענתה|فائتة|"
-    r"بیپاسخ|छूटी|มิสคอล|ไม่ได้รับ|nhỡ|tak terjawab|不在着信|未接|부재중"
-)
-_CALL = (
-    r"call|anruf|llamada|appel|chamada|ligação|chiamata|trucada|oproep|samtal|anrop|opkald|"
-    r"puhelu|poziv|hovor|połączeni|hívás|arama|apel|звон|дзвін|виклик|повик|κλήση|שיחה|مكالمة|"
-    r"تماس|कॉल|สาย|โทร|cuộc gọi|panggilan|着信|通話|通话|来电|來電|전화|통화"
-)
 _APP_NOTES = tuple(
-    re.compile(rf"(?=.*(?:{one}))(?=.*(?:{other})).*", re.IGNORECASE)
-    for one, other in ((_MESSAGE, _GONE), (_MESSAGE, _WAITING), (_MISSED, _CALL))
+    re.compile(
+        "".join(rf"(?=.*(?:{'|'.join(_WORDING[each])}))" for each in about) + ".*", re.IGNORECASE
+    )
+    for about in (("message", "gone"), ("message", "waiting"), ("missed", "call"))
 )
 """Notes by what they are about: a message that is gone or awaited, or a missed call."""
 _OWN_WORDS = re.compile(
@@ -159,6 +109,7 @@ class _Header:
         numbers: the three numbers of its date, the last one None if it has no year.
         written: the date instead, if it names its month or has the year first in four digits.
         layout: what all headers that one phone writes have in common.
+        us, spaced: whether it is written as in the United States, or as in Korean.
     """
 
     text: str
@@ -169,6 +120,11 @@ class _Header:
     written: tuple[int | None, int, int] | None = None
     us: bool = False
     spaced: bool = False
+
+    @property
+    def written_date(self) -> tuple[object, ...]:
+        """The date and how it is written."""
+        return self.numbers, self.written, self.us, self.spaced
 
     def date(self, order: int) -> tuple[int | None, int, int]:
         """Return year, month and day in an order of the numbers."""
@@ -248,73 +204,38 @@ def _header_in_words(match: re.Match[str]) -> _Header | None:
     )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Order:
-    """What the dates of a file say about the order of their numbers.
+    """What the dates of a file say if their numbers are in an order.
 
     Attributes:
-        impossible: how many dates can't be in each order.
-        back: how often a date is before the previous one in each order.
-        previous: the previous date in each order.
-        seen: the dates of which the order isn't clear by themselves.
-        us: whether all dates are written as in the United States, such as 5/8/24, 1:56 PM.
-        spaced: whether they are as in Korean, such as 24. 5. 13.
-        turns: by order, how often a new year begins above the first date with a year.
-        year: that date by order, or None.
+        faults: how many dates can't be, and how often one is before the previous one.
+        turns: how often a new year begins above the first date with a year.
+        year: that date's, or None.
+        last: month and day of the last date.
     """
 
-    impossible: list[int] = field(default_factory=lambda: [0, 0, 0])
-    back: list[int] = field(default_factory=lambda: [0, 0, 0])
-    previous: list[tuple[int, ...]] = field(default_factory=lambda: [(), (), ()])
-    seen: bool = False
-    same: bool = True
-    us: bool = True
-    spaced: bool = True
-    yearless: bool = False
-    turns: list[int] = field(default_factory=lambda: [0, 0, 0])
-    last_day: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)] * 3)
-    first_year: list[int | None] = field(default_factory=lambda: [None, None, None])
+    number: int
+    faults: tuple[int, int]
+    turns: int
+    year: int | None
+    last: tuple[int, int]
 
-    def add(self, header: _Header) -> None:
-        if not header.written:
-            self.seen = True
-            self.us, self.spaced = self.us and header.us, self.spaced and header.spaced
-            self.same = self.same and header.numbers[0] == header.numbers[1]
-        for order in range(3):
-            year, month, day = header.date(order)
-            self.yearless = self.yearless or year is None
-            if not (1 <= month <= 12 and 1 <= day <= 31):
-                self.impossible[order] += 1
-                continue
-            self.impossible[order] += year is not None and year < _FIRST_YEAR
-            if year is not None:
-                self.back[order] += (year, month, day) < self.previous[order]
-                self.previous[order] = year, month, day
-            if self.first_year[order] is None:
-                self.turns[order] += (month, day) < self.last_day[order]
-                self.first_year[order] = year
-            self.last_day[order] = month, day
 
-    @property
-    def best(self) -> int:
-        """The order of day, month and year."""
-        first = _MONTH_FIRST if self.us else _YEAR_FIRST if self.spaced else _DAY_FIRST
-        return min(
-            range(3),
-            key=lambda order: (
-                self.impossible[order],
-                self.back[order],
-                order != first,
-                order,
-            ),
-        )
-
-    @property
-    def is_known(self) -> bool:
-        day, month = (
-            (self.impossible[order], self.back[order]) for order in (_DAY_FIRST, _MONTH_FIRST)
-        )
-        return not self.seen or self.same or day != month or self.best == _YEAR_FIRST
+def _tried(headers: Sequence[_Header], number: int) -> _Order:
+    dates = [header.date(number) for header in headers]
+    possible = [each for each in dates if 1 <= each[1] <= 12 and 1 <= each[2] <= 31]
+    full = [(year, month, day) for year, month, day in possible if year is not None]
+    first = next((i for i, each in enumerate(possible) if each[0] is not None), len(possible))
+    days = [(month, day) for _, month, day in possible]
+    impossible = len(dates) - len(possible) + sum(year < _FIRST_YEAR for year, _, _ in full)
+    return _Order(
+        number,
+        faults=(impossible, sum(b < a for a, b in pairwise(full))),
+        turns=sum(b < a for a, b in pairwise(days[: first + 1])),
+        year=full[0][0] if full else None,
+        last=days[-1] if days else (0, 0),
+    )
 
 
 @dataclass(slots=True)
@@ -329,16 +250,13 @@ class _Calendar:
     def time(self, header: _Header, where: str) -> datetime:
         """Return the time of the next message. Raises BadInput."""
         year, month, day = header.date(self.order)
-        if year is None:
-            if self.year is None:
-                raise BadInput(
-                    f'"{header.text[:24]}" has no year, nor has another date of the file; give the '
-                    "date of its first message as the start",
-                    where,
-                )
-            self.year += (month, day) < self.last_day
-        else:
-            self.year = year
+        if year is None and self.year is None:
+            raise BadInput(
+                f'"{header.text[:24]}" has no year, nor has another date of the file; give the '
+                "date of its first message as the start",
+                where,
+            )
+        self.year = year or (self.year or 0) + ((month, day) < self.last_day)
         self.last_day = month, day
         return self.at(header, self.year, where)
 
@@ -363,15 +281,40 @@ class _Survey:
     """What is known of a file after its first reading.
 
     Attributes:
+        headers: those whose dates are written otherwise than the one above them.
         speakers: the lines that begin with each possible speaker's name.
         layout: that of the first header.
         crlf: whether messages end with CR LF, so that lines that end with LF are in them.
     """
 
-    order: _Order = field(default_factory=_Order)
+    headers: list[_Header] = field(default_factory=list[_Header])
     speakers: Counter[str] = field(default_factory=Counter[str])
     layout: str = ""
     crlf: bool = False
+
+    def add(self, header: _Header) -> None:
+        last = self.headers[-1] if self.headers else None
+        if last is None or header.written_date != last.written_date:
+            self.headers.append(header)
+        if speaker := _SPEAKER.fullmatch(header.rest):
+            self.speakers[speaker["speaker"].strip()] += 1
+
+    def order(self, intake: Intake) -> _Order:
+        """Return the order of day, month and year, noting if nothing tells it."""
+        plain = [header for header in self.headers if not header.written]
+        first = _DAY_FIRST
+        if all(header.us for header in plain):  # as in the United States: 5/8/24, 1:56 PM
+            first = _MONTH_FIRST
+        elif all(header.spaced for header in plain):  # as in Korean: 24. 5. 13.
+            first = _YEAR_FIRST
+        orders = [_tried(self.headers, number) for number in range(3)]
+        best = min(orders, key=lambda each: (each.faults, each.number != first, each.number))
+        told = (
+            orders[_DAY_FIRST].faults != orders[_MONTH_FIRST].faults or best.number == _YEAR_FIRST
+        )
+        if not told and any(header.numbers[0] != header.numbers[1] for header in plain):
+            intake.notes["files whose dates could also have month and day the other way round"] += 1
+        return best
 
     def is_unlike(self, header: _Header, after_crlf: bool) -> bool:
         """Return whether a header may be one of another chat, pasted into a message."""
@@ -392,26 +335,16 @@ class _Survey:
 
 
 def _survey(intake: Intake) -> _Survey:
-    survey = _Survey(crlf=_has_both_endings(intake))
+    endings = {line.endswith(b"\r\n") for _, _, line in intake.source.lines()}
+    survey = _Survey(crlf=len(endings) == 2)
     after_crlf = True
-    for _, line in _lines(intake):
+    for _, line in intake.text_lines():
         if header := _header(line.rstrip("\r")):
             survey.layout = survey.layout or header.layout
             if not survey.is_unlike(header, after_crlf):
-                survey.order.add(header)
-                if speaker := _SPEAKER.fullmatch(header.rest):
-                    survey.speakers[speaker["speaker"].strip()] += 1
-        after_crlf = line.endswith("\r")
+                survey.add(header)
+        after_crlf = line.endswith("\r") if line.strip() else after_crlf
     return survey
-
-
-def _has_both_endings(intake: Intake) -> bool:
-    stream, both, single, last = intake.source.stream(), 0, 0, b""
-    while block := stream.read(1 << 20):
-        both += (last[-1:] + block).count(b"\r\n")
-        single += block.count(b"\n")
-        last = block
-    return 0 < both < single
 
 
 def _read(intake: Intake) -> Iterator[History]:
@@ -420,32 +353,20 @@ def _read(intake: Intake) -> Iterator[History]:
     chat = _chat_name(intake, speakers)
     others = speakers - {chat}
     owner = others.pop() if len(speakers) == 2 and len(others) == 1 else ""
-    if not survey.order.is_known:
-        intake.notes["files whose dates could also have month and day the other way round"] += 1
     name = intake.user_name(owner)
     yield from chat_sessions(intake, name, chat, _messages(intake, survey))
-    yield intake.part(name)
 
 
 def _calendar(intake: Intake, survey: _Survey) -> _Calendar:
     """Return the calendar that begins in the year of the first message, as far as it is known."""
-    order = survey.order.best
-    calendar = _Calendar(order, intake.options.local, survey.order.first_year[order])
-    if calendar.year is not None:
-        calendar.year -= survey.order.turns[order]
-    elif survey.order.yearless and intake.options.start:
-        calendar.year = intake.options.start.year
-    elif survey.order.yearless and (changed := intake.source.modified):
+    order = survey.order(intake)
+    year = None if order.year is None else order.year - order.turns
+    if year is None and intake.options.start:
+        year = intake.options.start.year
+    elif year is None and survey.headers and (changed := intake.source.modified):
         intake.notes["files without years, dated by their last change"] += 1
-        later = survey.order.last_day[order] > (changed.month, changed.day)
-        calendar.year = changed.year - later - survey.order.turns[order]
-    return calendar
-
-
-def _lines(intake: Intake) -> Iterator[tuple[int, str]]:
-    """Yield the numbers and texts of the lines; one that ended with CR LF still has its CR."""
-    for number, offset, line in intake.source.lines():
-        yield number, decode(line, f"{intake.name}, line {number}", offset).rstrip("\n")
+        year = changed.year - (order.last > (changed.month, changed.day)) - order.turns
+    return _Calendar(order.number, intake.options.local, year)
 
 
 def _messages(intake: Intake, survey: _Survey) -> Iterator[Entry]:
@@ -453,14 +374,13 @@ def _messages(intake: Intake, survey: _Survey) -> Iterator[Entry]:
     header: _Header | None = None
     at: datetime | None = None
     started, lines = 0, list[str]()
-    last = 0
     after_crlf = True
-    for number, text in _lines(intake):
-        line = text.rstrip("\r")
+    for number, text in intake.text_lines():
+        line = text.rstrip("\r") if text.strip() else ""
         found = _header(line)
         if found and at and survey.is_unlike(found, after_crlf) and calendar.is_quoted(found, at):
             found = None
-        after_crlf = text.endswith("\r")
+        after_crlf = text.endswith("\r") if line else after_crlf
         if found:
             if header:
                 yield from _message(intake, survey, at, lines, started)
@@ -469,10 +389,9 @@ def _messages(intake: Intake, survey: _Survey) -> Iterator[Entry]:
                 where = f"{intake.name}, line {number}"
                 at = check_date(calendar.time(found, where), where)
         elif header:
-            lines += [""] * (number - last - 1) + [line]  # blank lines aren't read
+            lines.append(line)
         else:
-            intake.notes["lines before the first message left out"] += 1
-        last = number
+            intake.notes["lines before the first message left out"] += bool(line)
     if header:
         yield from _message(intake, survey, at, lines, started)
 
@@ -492,7 +411,7 @@ def _message(
             if not _QUOTES.search(speaker):
                 _name(intake, lines[0], "a line by WhatsApp")
             return
-        text, attachment = _content(intake, "\n".join([match["text"], *lines[1:]]))
+        text, attachment = _content(intake, "\n".join([match["text"], *lines[1:]]).rstrip("\n"))
         if not text and not attachment:
             intake.notes["deleted and system messages left out"] += 1
             return
@@ -572,14 +491,8 @@ def _is_app_note(text: str) -> bool:
     return any(note.fullmatch(text) for note in _APP_NOTES)
 
 
-_OMITTED = (
-    "omitted", "weggelassen", "ausgeschlossen", "omitid", "omitió", " omis", "omess", " ocult",
-    "weggelaten", "izostavljen", "省略", "略去", "pominięto", "utelämna", "udelad", "utelat",
-    "пропущен", "без медиа", "изостав", "dahil edilmedi", "jätettiin", "kihagyva", "vynech", "제외",
-    "含まれていません", "diabaikan", "tidak disertakan",
-)  # fmt: skip
-"""What the line of a file that was left out says of it, by language."""
-_OMITTED_WORDS = re.compile("|".join(map(re.escape, _OMITTED)), re.IGNORECASE)
+_OMITTED_WORDS = re.compile("|".join(map(re.escape, _WORDING["omitted"])), re.IGNORECASE)
+"""What the line of a file that was left out says of it, in any language."""
 
 
 def _kind(name: str, other: str = "") -> str:
@@ -587,7 +500,8 @@ def _kind(name: str, other: str = "") -> str:
     if lowered.endswith(".vcf"):
         return f'the contact "{name[:-4]}"'
     named = other or f'the file "{name}"'
-    return next((kind for kind, word in _KINDS if re.search(word, lowered)), named)
+    kinds = _WORDING["kinds"].items()
+    return next((kind for kind, word in kinds if re.search(word, lowered)), named)
 
 
 def _chat_name(intake: Intake, speakers: set[str]) -> str:
@@ -609,10 +523,4 @@ def _pick(folder: Folder) -> list[str]:
     return [n for n in texts if n.endswith("_chat.txt") or "whatsapp" in n.lower()]
 
 
-FORMAT = Format(
-    name="whatsapp",
-    sniff=lambda intake: intake.kind == "text" and any(map(_header, intake.lines[:10])),
-    read=_read,
-    pick=_pick,
-    kind="text",
-)
+FORMAT = format_named("whatsapp", _read, lambda intake: any(map(_header, intake.lines[:10])), _pick)

@@ -15,6 +15,7 @@ from datetime import UTC
 from typing import cast
 
 from theanine.importers.schema import MAX_BYTES, Object, is_object, printable
+from theanine.importers.wording import wording
 from theanine.importers.written_dates import written_time
 from theanine.messages.parts import (
     call_arguments,
@@ -29,34 +30,7 @@ from theanine.messages.parts import (
 TOOLS = "tool calls and results left out"
 THOUGHTS = "thoughts left out"
 UNREAD = "words in other fields left out: "
-_REASONS = (
-    (re.compile(r"reaction|liked", re.IGNORECASE), "reactions left out"),
-    (re.compile(r"thought|think|reason", re.IGNORECASE), THOUGHTS),
-    (
-        re.compile(r"citation|reference|search|source|annotation|grounding|snippet", re.IGNORECASE),
-        "what was looked up left out",
-    ),
-    (
-        re.compile(r"swipe|candidate|alternative|variant|version", re.IGNORECASE),
-        "other answers left out",
-    ),
-    (
-        re.compile(r"quote|repl(?:y|ied)_?to|inReplyTo", re.IGNORECASE),
-        "quotes of other messages left out",
-    ),
-    (
-        re.compile(
-            r"mention|participant|member|author|creator|sender|actor|recipient|forwarded|"
-            r"(?:^|\.)(?:from|user)(?:$|[._])",
-            re.IGNORECASE,
-        ),
-        "names of others left out",
-    ),
-    (
-        re.compile(r"instruction|system|prompt|persona|profile|setting|param|tool", re.IGNORECASE),
-        "instructions and settings left out",
-    ),
-)
+_REASONS = {why: re.compile(field, re.IGNORECASE) for why, field in wording("left_out").items()}
 """Why the words of a field are no part of a dialogue, by its name."""
 _MAX_UNREAD = 40
 _DEEP = 40
@@ -64,35 +38,15 @@ _FULL_NAMES = (("givenName", "familyName"), ("first_name", "last_name"), ("first
 """Fields of a person that are one name together."""
 _FIRST_NAMES = frozenset(first for first, _ in _FULL_NAMES)
 
-_MACHINE = frozenset(
-    "id ids uuid guid url uri href src link links path hash sha token key keys type kind role "
-    "status state model slug mime mimetype color colour lang language locale timestamp time date "
-    "at ms version format encoding ext extension digest signature nonce cursor node parent "
-    "object reason effort size width height client avatar icon thumbnail email".split()
-)
-_WORDED = frozenset(
-    "text body content contents message msg caption title description question answer answers "
-    "option options name label value summary transcript transcription comment note quote subject "
-    "number phone headline fallback pretext footer topic preview reply".split()
-)
+_FIELDS = wording("fields")
+_MACHINE, _WORDED = frozenset(_FIELDS["machine"]), frozenset(_FIELDS["worded"])
 _WORD = re.compile(r"[^\W\d_]{2,}|\d+")
 _TAG = re.compile(r"<[^<>]*>|\\[nt]|[-_]")
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://|data:|www\.|mailto:)\S*$", re.IGNORECASE)
 _PROSE = re.compile(r"\w['’.,;:!?)]*\s+['‘\"(¿¡]*\w")
 _DATED = re.compile(r"[\d\s.,:/TZ+()-]*(?:[A-Z]{2,5}|AM|PM)?[\d\s.,:/TZ+()-]*")
-_DOCUMENTS = re.compile(
-    r"artifact|canvas|canmore|textdoc|document|create_file|write_file|str_replace|widget|report",
-    re.IGNORECASE,
-)
-_DOCUMENT_FIELDS = (
-    *("content", "file_text", "new_str", "text", "code", "html", "markdown", "document"),
-    *("body", "replacement", "widget_code", "updates", "comments", "comment", "title", "name"),
-)
+_DOCUMENTS = re.compile("|".join(_FIELDS["document_tools"]), re.IGNORECASE)
 _TOOL_RESULT = re.compile(r"tool_call_result|(?:tool_)?(?:search|open|read_link|fetch|find)")
-_TEXTS = (
-    *("text", "value", "content", "parts", "body", "refusal", "transcript", "message", "result"),
-    *("steps", "fragments", "summary"),
-)
 _SHARED = {"image": "a picture", "file": "a file", "audio": "a recording", "video": "a video"}
 
 
@@ -184,7 +138,7 @@ def note_unread(
             continue
         # An id as a key would make a note of its own of each message.
         name = ".".join(step for step in path.split(".") if not re.search(r"\d{3}|-", step))[:80]
-        if reason := next((why for field, why in _REASONS if field.search(path)), ""):
+        if reason := next((why for why, field in _REASONS.items() if field.search(path)), ""):
             notes[reason] += 1
             continue
         note = UNREAD + printable(f'"{name}"')
@@ -264,7 +218,7 @@ class Words:
         elif "debug" in named:
             self._leave_out(part, "reports of the program left out")
         else:
-            field = next((f for f in _TEXTS if part.get(f) not in (None, "", [])), None)
+            field = next((f for f in _FIELDS["texts"] if part.get(f) not in (None, "", [])), None)
             before = len(self.texts), len(self.shared)
             if field is not None:
                 self.add(part[field], depth + 1)
@@ -288,7 +242,7 @@ class Words:
         if not is_object(document):
             return False
         texts: list[str] = []
-        for field in _DOCUMENT_FIELDS:
+        for field in _FIELDS["of_documents"]:
             value = document.get(field)
             texts += [value] if isinstance(value, str) else said_in(value) if value else []
         title = document.get("title") or document.get("name")
@@ -301,11 +255,16 @@ class Words:
     def _share_file(self, part: Object, what: str) -> None:
         name = part_name(part)
         transcript = part_transcript(part)
-        what = f'the file "{name}"' if name else what
+        what = file_named(name, what)
         self.shared.append(quoted(what, [transcript] if transcript else []))
         text = part.get("text") or part.get("extracted_content")
         if isinstance(text, str) and text.strip():
             self.documents.append((name or "file", storable(text)))
+
+
+def file_named(name: object, otherwise: str = "a file") -> str:
+    """Return how a file that was shared is called; ``otherwise`` if it has no name."""
+    return f'the file "{name}"' if isinstance(name, str) and name else otherwise
 
 
 def quoted(what: str, said: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Dates and times as people and their devices write them, in any language of CLDR.
+"""Times in any writing: numbers of any unit, ISO 8601, or words in any language of CLDR.
 
 ``calendar_words.json`` is written by ``tools/make_calendar_words.py``.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -16,7 +17,9 @@ from functools import cache
 from importlib.resources import files
 from typing import cast
 
-from theanine.importers.dates import NOON
+from theanine.clock import fault_of_time
+from theanine.importers.dates import NOON, has_offset
+from theanine.importers.wording import wording
 
 MARKS = "\u200b\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff"
 """Marks of direction and width, as a class of a regular expression."""
@@ -44,36 +47,16 @@ _CLOCK = re.compile(
     r"(?P<before>[^\d\n:]{0,24}?)(?<!\d)(?P<hour>\d{1,2})(?:[:.]|\s?h\s?)(?P<minute>\d{2})"
     r"(?:(?:[:.]|\s?min\s)(?P<second>\d{2})(?:\s?s\b)?)?(?!\d)(?P<after>[^\d\n:]{0,24})"
 )
-_ZONES = {
-    "CET": 1,
-    "MEZ": 1,
-    "CEST": 2,
-    "MESZ": 2,
-    "HNEC": 1,
-    "HAEC": 2,
-    "WET": 0,
-    "WEST": 1,
-    "EET": 2,
-    "EEST": 3,
-    "MSK": 3,
-    "JST": 9,
-    "KST": 9,
-    "EST": -5,
-    "EDT": -4,
-    "CDT": -5,
-    "MST": -7,
-    "MDT": -6,
-    "PST": -8,
-    "PDT": -7,
-    "AEST": 10,
-    "AEDT": 11,
-    "NZST": 12,
-    "BRT": -3,
-}
-"""Abbreviations of time zones that mean one zone only, in hours from UTC."""
+_ZONES = wording("zones")
 _ZONE = re.compile(r"(?:UTC|GMT)?\s?([+\-−])(\d{1,2}):?(\d{2})?$|(?:UTC|GMT|Z)$")
 _CLOCK_IN_UNITS = re.compile(r"(\d{1,2})h\s?(\d{1,2})m(?:\s?(\d{1,2})s)?(?:\s?\d{1,3}ms)?")
 """SillyTavern's writing of a time of day."""
+_CLOCK_IN_NAME = re.compile(
+    r"[-_T @]+([01]\d|2[0-3])[-_.:h]?([0-5]\d)(?:[-_.:m]?([0-5]\d))?(?!\d|p(?![a-z]))"
+)
+"""The time of day after the date in a file's name; 1440p is the height of a picture."""
+_LONGEST = 80
+"""Characters of a time in words."""
 _MIN_LETTERS, _LAST_LETTER = 2, 0x24F
 """Names of up to two Latin letters are words of other meanings."""
 _IRAN = 226_529
@@ -288,3 +271,72 @@ def _from_iran(year: int, month: int, day: int) -> tuple[int, int, int]:
     days += 31 * (month - 1) if month <= 7 else 30 * (month - 1) + 6
     found = date.fromordinal(days + day + _IRAN)
     return found.year, found.month, found.day
+
+
+def any_time(value: object, zone: tzinfo) -> datetime | None:
+    """Return a time in any writing, aware; None for what is no time.
+
+    Numbers are seconds, milliseconds, microseconds or nanoseconds since 1970, by their size.
+    Objects are those of MongoDB (``$date``) and of protocol buffers (``seconds``).
+    """
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, object]", value)
+        for name in ("$date", "$numberLong", "seconds", "_seconds", "iso", "value", "timestamp"):
+            if name in fields:
+                return any_time(fields[name], zone)
+        return None
+    if isinstance(value, str):
+        text = unicodedata.normalize("NFKC", value).strip()
+        if re.fullmatch(r"-?\d{9,19}(?:\.\d+)?", text):
+            return any_time(float(text), zone)
+        return _iso(text, zone) or _in_words(text, zone)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    seconds = float(value)
+    while abs(seconds) > 1e11:
+        seconds /= 1000
+    try:
+        at = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return at if seconds > 1e8 and not fault_of_time(at) else None
+
+
+def is_zoneless(value: object) -> bool:
+    """Return whether a time is written without a UTC offset or a known zone."""
+    if not isinstance(value, str) or re.fullmatch(r"-?[\d.]+", value.strip()):
+        return False
+    return not (has_offset(value) or offset_of(value.strip()))
+
+
+def _iso(text: str, zone: tzinfo) -> datetime | None:
+    try:
+        at = datetime.fromisoformat(re.sub(r"\s(?=[Z+-]\d*:?\d*$)|\sUTC$", "", text))
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC if text.endswith("UTC") else zone)
+    return None if fault_of_time(at) else at if ":" in text or "T" in text else _noon(at)
+
+
+def _noon(at: datetime) -> datetime:
+    return datetime.combine(at, NOON, at.tzinfo)
+
+
+def _in_words(text: str, zone: tzinfo) -> datetime | None:
+    at = written_time(text, zone) if len(text) <= _LONGEST else None
+    return None if at is None or fault_of_time(at) else at
+
+
+def time_in_name(name: str, zone: tzinfo) -> datetime | None:
+    """Return the date in a file's name, such as ``GMT20240513-195600_Recording``; None if none."""
+    if match := re.search(r"(?<!\d)1[0-9]{12}(?!\d)", name):
+        return any_time(int(match[0]), zone)
+    found = find_date(name)
+    if not found or not found.year or found.swappable or str(found.year) not in name:
+        return None
+    start, end = found.span
+    clock = _CLOCK_IN_NAME.match(name, end)
+    hours = [int(each or 0) for each in clock.groups()] if clock else [12]
+    zone = UTC if re.search(r"GMT|UTC", name[: start + 3]) else zone
+    at = datetime(found.year, found.month, found.day, *hours, tzinfo=zone)
+    return None if fault_of_time(at) else at

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from theanine.errors import BadInput
-from theanine.importers.secom import split_exchange
+from theanine.importers.datasets import split_exchange
 from theanine.text.formatting import one_line
 from theanine.types import History
 from theanine_bench.datasets.formats import LabeledFormat
