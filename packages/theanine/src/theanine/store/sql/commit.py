@@ -10,6 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from theanine.clock import micros, moment
+from theanine.ends import earliest_ends
 from theanine.errors import BadInput, NotFound
 from theanine.store.sql import schema as t
 from theanine.store.sql.leases import require_lease
@@ -266,7 +267,8 @@ def _inherit_metadata(
 ) -> list[Metadata]:
     """Return the metadata of each new memory: what all that it was made from have in common.
 
-    A memory that names neither turns nor other memories has its session's.
+    It ends with the first of them that does. A memory that names neither turns nor other memories
+    has its session's.
     """
     turns = {turn for new in memories for turn in new.source_turns}
     stored = {memory for new in memories for memory in new.derived_from}
@@ -285,14 +287,13 @@ def _inherit_metadata(
         sources += [of_memory[memory] for memory in new.derived_from]
         sources += [inherited[index] for index in new.derived_from_new]
         sources = sources or [read_metadata(session.metadata)]
-        inherited.append(
-            {
-                key: value
-                for key, value in sources[0].items()
-                # repr tells true from 1, which are equal
-                if all(key in other and repr(other[key]) == repr(value) for other in sources[1:])
-            }
-        )
+        common = {
+            key: value
+            for key, value in sources[0].items()
+            # repr tells true from 1, which are equal
+            if all(key in other and repr(other[key]) == repr(value) for other in sources[1:])
+        }
+        inherited.append(common | earliest_ends(sources))
     return inherited
 
 
