@@ -92,10 +92,11 @@ class EndOptions:
 
     expires: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Not shown, and erased, from then on: 2027-05-01."),
+        typer.Option(metavar="TIME", help="When it ends and is erased, such as 2027-05-01."),
     ] = None
     verify_by: Annotated[
-        str | None, typer.Option(metavar="TIME", help="To be verified from then on, and marked.")
+        str | None,
+        typer.Option(metavar="TIME", help="When to verify it; from then on it is marked."),
     ] = None
 
 
