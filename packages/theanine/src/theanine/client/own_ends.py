@@ -45,11 +45,11 @@ def read_ends(metadata: Metadata, now: datetime, where: str = "") -> Metadata:
         try:
             at = read_moment(name, value, now, end=True) if isinstance(value, str) else None
         except SettingsError as error:
-            raise BadInput(f"the metadata {error}", where) from None
+            raise BadInput(str(error), where) from None
         if at is None:
             raise BadInput(
-                f"the metadata {name} must be a time such as 2027-05-01, not {value!r}; keep other "
-                "data under another name",
+                f"{name} must be a time such as 2027-05-01, not {value!r}; in metadata, it is when "
+                "something ends: keep other data under another name",
                 where,
             )
         check_time(at, name, where)
