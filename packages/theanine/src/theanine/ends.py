@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from theanine.clock import fault_of_time
 from theanine.types import Memory, Metadata, Turn
 
 EXPIRES = "expires"
@@ -30,7 +31,8 @@ def read_end(metadata: Mapping[str, Any], name: str) -> datetime | None:
     if isinstance(value := metadata.get(name), str):
         with suppress(ValueError):
             at = datetime.fromisoformat(value)
-            return at if at.utcoffset() is not None else at.replace(tzinfo=UTC)
+            at = at if at.utcoffset() is not None else at.replace(tzinfo=UTC)
+            return None if fault_of_time(at) else at
     return None
 
 
