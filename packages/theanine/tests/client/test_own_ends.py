@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -60,15 +60,19 @@ ENDS = st.lists(
 """For each fact, the days after which it expires and is to be verified."""
 
 
-def tell(user: theanine.UserMemory, ends: list[tuple[int | None, int | None]]) -> list[str]:
+def after(days: int | None) -> datetime | None:
+    return None if days is None else START + days * DAY
+
+
+def tell(user: theanine.UserMemory, ends: Sequence[tuple[int | None, int | None]]) -> list[str]:
     """Log a fact a town; return what they say."""
     facts = [f"I keep a sailing boat in the harbor of {town}." for town in TOWNS[: len(ends)]]
     for fact, (expires, verify_by) in zip(facts, ends, strict=True):
         user.add(
             fact,
             at=START,
-            expires=expires and START + expires * DAY,
-            verify_by=verify_by and START + verify_by * DAY,
+            expires=after(expires),
+            verify_by=after(verify_by),
         )
     return facts
 
@@ -198,8 +202,9 @@ def test_what_is_no_time_is_refused_and_named(
     for call in calls:
         with pytest.raises(BadInput, match=name):
             call()
+    ends: dict[str, Any] = {name: datetime(2026, 3, 5)}
     with pytest.raises(SettingsError, match=f"{name} needs a UTC offset"):
-        ana.add("I have a key.", **{name: datetime(2026, 3, 5)})
+        ana.add("I have a key.", **ends)
     assert ana.turns() == []
 
 
@@ -231,7 +236,7 @@ def test_a_memory_ends_with_the_first_turn_it_rests_on(
     session.hear("I live in Zadar.", expires=START + 2 * DAY, verify_by=START + DAY)
     session.hear("I live in Zadar.", expires=START + 3 * DAY)
     session.end(remember=True)
-    ends = {memory.metadata["expires"] for memory in ana.memories()}
+    ends = {str(memory.metadata["expires"]) for memory in ana.memories()}
     assert min(ends, default="") == "2026-03-03T12:00:00+00:00"
     clock.time = START + 2 * DAY
     assert "I live in Zadar." in str(ana.turns())
