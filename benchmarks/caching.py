@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from figures import Figure
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages" / "theanine" / "tests"))
+
+from figures import Figure, median
+from server.conftest import running
+from server.providers import Answer, Provider
 
 import theanine
 from theanine.client.reply_options import ReplyArguments
 from theanine.demo import HARBOUR
 from theanine.importers import read_histories
+from theanine.server import ServerOptions
 from theanine.testing import ScriptedServer, by_step, step_of
 from theanine.tokenizer import encode
-from theanine.types import Transcript
+from theanine.types import Message, Transcript
 
 EXCHANGES = 20
+LONG = 100
+"""Exchanges after which a thread is long."""
 WINDOW = 20
 ANSWER = (
     "I see. Tell me more about it, and what you would like me to do next, if there is anything."
@@ -53,7 +62,7 @@ def caching() -> list[Figure]:
             ("with memory, window of 20", "theanine", ReplyArguments(), WINDOW),
         )
     }
-    return [
+    figures = [
         Figure(
             name=f"cacheable share of {EXCHANGES} replies {name}",
             value=100 * cached / total,
@@ -62,6 +71,47 @@ def caching() -> list[Figure]:
         )
         for name, (cached, total) in share.items()
     ]
+    shared = _shared(_proxied(past, said * (2 * LONG // len(said) + 1))[LONG:])
+    return [
+        *figures,
+        Figure(
+            name=f"shared prefix of a proxied prompt with the one before, after {LONG} exchanges",
+            value=100 * median(shared),
+            unit="%",
+            goal=90,
+            at_least=True,
+            note=f"from {100 * min(shared):.0f} to {100 * max(shared):.0f} %",
+        ),
+    ]
+
+
+def _proxied(past: Sequence[Transcript], asked: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Return the requests that the proxy sends in a thread whose application sends all of it."""
+    with (
+        Provider(lambda request: Answer(ANSWER)) as provider,
+        TemporaryDirectory() as folder,
+    ):
+        location = str(Path(folder) / "memory.db")
+        with theanine.open(location) as client:
+            client.user("ana").log(theanine.History(name="ana", transcripts=past))
+            client.remember()
+        options = ServerOptions(
+            theanine.OpenOptions(location),
+            dev=True,
+            openai_url=provider.url,
+            memory_deadline=60,  # not the subject: every prompt has what was recalled
+        )
+        messages: list[Message] = []
+        with running(options) as service, service.client("") as http:
+            for text in asked[: 2 * LONG]:
+                messages.append({"role": "user", "content": text})
+                http.post(
+                    "/v1/chat/completions",
+                    headers={"Theanine-User": "ana"},
+                    json={"model": "m", "messages": messages},
+                ).raise_for_status()
+                messages.append({"role": "assistant", "content": ANSWER})
+        return [json.loads(body) for body in provider.bodies]
 
 
 def _requests(
@@ -96,12 +146,24 @@ def _cacheable(requests: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
 
     Counted by the bundled tokenizer; a role counts as text of its own.
     """
-    prompts = [
+    prompts = _tokens(requests)
+    cached = sum(_common_prefix(*pair) for pair in pairwise(prompts))
+    return cached, sum(map(len, prompts))
+
+
+def _shared(requests: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Return the share of each prompt with which the next one begins."""
+    return [
+        _common_prefix(earlier, later) / len(earlier)
+        for earlier, later in pairwise(_tokens(requests))
+    ]
+
+
+def _tokens(requests: Sequence[Mapping[str, Any]]) -> list[Sequence[int]]:
+    return [
         encode("\n".join(f"<{each['role']}>\n{each['content']}" for each in request["messages"]))
         for request in requests
     ]
-    cached = sum(_common_prefix(*pair) for pair in pairwise(prompts))
-    return cached, sum(map(len, prompts))
 
 
 def _common_prefix(earlier: Sequence[int], later: Sequence[int]) -> int:

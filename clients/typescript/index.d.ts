@@ -57,13 +57,13 @@ export class User {
   add(messages: Dialogue, options?: Omit<api.NewMessages, "messages">): Promise<api.AddReport>;
   /** Let the service's model reply to a dialogue, of which nothing is logged. */
   reply(dialogue: Dialogue, options?: Omit<api.DialogueReply, "dialogue">): Promise<api.Replied>;
-  memories(query?: { pinned?: boolean; since?: string; until?: string }): AsyncGenerator<api.Memory>;
-  turns(query?: { thread?: string; session?: number; ids?: number[] }): AsyncGenerator<api.Turn>;
+  memories(query?: { pinned?: boolean; since?: string; until?: string; due?: boolean }): AsyncGenerator<api.Memory>;
+  turns(query?: { thread?: string; session?: number; ids?: number[]; due?: boolean }): AsyncGenerator<api.Turn>;
   sessions(query?: Record<string, unknown>): AsyncGenerator<api.Session>;
   timelines(query?: { memory?: number }): Promise<api.Timeline[]>;
   memory(id: number): Promise<api.MemoryDetail>;
   /** Replace what a memory says; the old one stays, marked. */
-  correct(id: number, text: string): Promise<api.Memory>;
+  correct(id: number, text: string, options?: Omit<api.Correction, "text">): Promise<api.Memory>;
   /** Have a memory in every recollection. */
   pin(id: number): Promise<unknown>;
   unpin(id: number): Promise<unknown>;

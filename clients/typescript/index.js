@@ -172,8 +172,8 @@ export class User {
     return this.request("GET", `/memories/${id}`);
   }
 
-  correct(id, text) {
-    return this.request("POST", `/memories/${id}/corrections`, { body: { text } });
+  correct(id, text, options) {
+    return this.request("POST", `/memories/${id}/corrections`, { body: { text, ...options } });
   }
 
   pin(id) {

@@ -108,6 +108,10 @@ class Filter:
         """Return whether all conditions hold."""
         return all(condition.holds(metadata) for condition in self.conditions)
 
+    def __and__(self, other: Filter) -> Filter:
+        """Return the filter that matches what both do."""
+        return Filter(self.conditions + other.conditions)
+
     def __bool__(self) -> bool:
         return bool(self.conditions)
 

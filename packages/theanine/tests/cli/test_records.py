@@ -43,6 +43,23 @@ def test_log_lists_the_last_turns_in_order(ana: Terminal):
     assert (before.out.split()[0], before.err) == ("1", "")
 
 
+def test_what_ends_by_itself(ana: Terminal):
+    run = ana
+    run("add", "The code of the gate is 7.", *ANA, "--expires", "2020-01-01")
+    run("add", "My locker is 12.", *ANA, "--verify-by", "2020-01-01", "--expires", "2127-01-01")
+    assert "gate" not in run("log", *ANA).out
+    [due] = run("memories", *ANA, "--due", "--json").json
+    assert due["metadata"]["verify_by"] == "2020-01-01T23:59:59+00:00"
+    assert [turn["text"] for turn in run("log", *ANA, "--due", "--json").json] == [
+        "My locker is 12."
+    ]
+    assert "unverified since 1 January 2020" in run("recall", "Which locker is mine?", *ANA).out
+    run("correct", str(due["id"]), "My locker is 12.", *ANA, "--verify-by", "2127-01-01")
+    assert run("memories", *ANA, "--due", "--json").json == []
+    ran = run("add", "Hello.", *ANA, "--expires", "soon", fine=False)
+    assert ran.code == 2 and "expires ('soon') is not a date" in ran.err
+
+
 def test_log_takes_filters(ana: Terminal):
     assert len(ana("log", *ANA, "--search", "RIJEKA live", "--json").json) == 1
     assert len(ana("log", *ANA, "--where", "channel=web,app", "--json").json) == 1

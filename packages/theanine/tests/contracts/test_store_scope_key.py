@@ -323,7 +323,8 @@ async def read(store: Any) -> None:
     await store.find_journal_entry(ANA, "k")
     await store.costs(ANA)
     await store.settings(ANA)
-    await store.retentions(ANA)
+    await store.retentions(ANA, AT)
+    await store.ended(ANA, AT)
     await store.write_sidecar(ANA, "index", version.epoch, [b"x"])
     await store.read_sidecar(ANA, "index")
     assert [record async for record in store.export(ANA)]
@@ -348,7 +349,7 @@ async def rebuild_and_forget(store: Any) -> None:
     await store.carry_marks("stage", ANA)
     assert await store.promote("stage", "m", ANA) is not None
     await store.delete_method_data(["old"], ANA, replacement="m")
-    assert await store.expire(ANA, AT + timedelta(seconds=1))
+    assert await store.expire(ANA, AT + timedelta(seconds=1), AT)
     await store.forget(ANA, turn=(await store.turns(ANA))[0].id)
     memories = await store.memories(ANA)
     await store.forget(ANA, memory=memories[-1].id)

@@ -120,6 +120,10 @@ async def test_what_is_remembered_and_forgotten(client: Client, memory: Any) -> 
     assert await call(client, "remember", text="Ana is allergic to hazelnuts.") == "Stored as t1."
     [turn] = await memory.turns()
     assert turn.metadata == {"source": "mcp"} and turn.role == "user"
+    ends = {"expires": "2127-05-01", "verify_by": "2127-04-01"}
+    await call(client, "remember", text="The code of the gate is 4711.", **ends)
+    assert {day[:10] for day in (await memory.turns())[1].metadata.values()} >= {*ends.values()}
+    assert (await call(client, "forget", id="t2")).startswith("Erased 1 turns")
     erased = await call(client, "forget", id="t1")
     assert erased.startswith("Erased 1 turns") and "verified" in erased
     assert await memory.turns() == []
@@ -142,6 +146,7 @@ async def test_what_is_remembered_and_forgotten(client: Client, memory: Any) -> 
         ("pin", {"id": "12"}, "'12' is not an id: pass one of `search`"),
         ("correct", {"id": "m12", "text": "x"}, "no memory 12"),
         ("remember", {"text": " "}, "text"),
+        ("remember", {"text": "x", "expires": "soon"}, "expires"),
         ("forget", {"id": "everything"}, "is not an id"),
         ("forget", {"id": "m12"}, "nothing is stored for ana"),
     ],

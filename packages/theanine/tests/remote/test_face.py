@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +132,36 @@ def test_memories_are_corrected_pinned_and_forgotten(client: theanine.Client) ->
         ana.get(second.id)
     assert ana.forget_all().verified
     assert ana.memories() == []
+
+
+def test_what_ends_by_itself(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    ana.add("The code of the gate is 7.", expires="2020-01-01")
+    ana.add("The code of the door is 8.", expires=AT + timedelta(days=40_000), verify_by=AT)
+    session = ana.session("codes")
+    session.hear("The code of the safe is 9.", verify_by=date(2020, 1, 1))
+    session.say("The code of the car is 10.", expires=AT)
+    session.add([{"role": "user", "content": "The code of the bike is 11."}], expires=AT)
+    session.add("The code of the shed is 12.", metadata={"verify_by": "2127-01-01"})
+    shown = ["door is 8.", "safe is 9.", "shed is 12."]
+    assert [turn.text.split("the ")[1] for turn in ana.turns()] == shown
+    assert [turn.text.split("the ")[1] for turn in ana.turns(due=True)] == shown[:2]
+    assert "unverified since 1 March 2026" in ana.recall("What is the code of the door?").text
+    [due] = ana.memories(due=True)
+    right = ana.correct(due.id, "The code of the door is 80.", verify_by="2127-01-01")
+    assert right.metadata == {
+        "expires": due.metadata["expires"],
+        "verify_by": "2127-01-01T23:59:59+00:00",
+    }
+    assert ana.memories(due=True) == []
+    ana.expire()  # as far as remembering has not done it
+    exported = str([*ana.export()])
+    assert "shed" in exported and not any(word in exported for word in ("gate", "car", "bike"))
+    for odd in ("never", "", "2020-13-01"):
+        with pytest.raises(BadInput, match="expires"):
+            ana.add("The code of the boat is 12.", expires=odd)
+        with pytest.raises(BadInput, match="verify_by"):
+            ana.correct(right.id, "Eight.", verify_by=odd)
 
 
 def test_histories_settings_and_exports(client: theanine.Client) -> None:

@@ -227,7 +227,7 @@ async def test_what_has_expired_is_never_in_memory_at_once(store: SqliteStore) -
                 ]
                 await store.continue_thread(Scope(user), thread, turns, method="theanine")
         tracemalloc.start()
-        report = await store.expire(Scope(user), AT + timedelta(days=1))
+        report = await store.expire(Scope(user), AT + timedelta(days=1), AT)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert report is not None and report.turns == 2 * number

@@ -21,7 +21,7 @@ from theanine.cli.options import (
 )
 from theanine.cli.output import FormatOptions, show_json, to_json
 from theanine.cli.rendering import format_date, show_table, show_turn
-from theanine.cli.selection import ListOptions, TimeOptions, WhereOption, parse_where
+from theanine.cli.selection import EndOptions, ListOptions, TimeOptions, WhereOption, parse_where
 from theanine.cli.text import visible
 from theanine.client.options import SEARCH_LIMIT, SearchArguments
 from theanine.client.searching import SearchHit
@@ -41,6 +41,7 @@ MemoryNumber = Annotated[int, typer.Argument(metavar="MEMORY", help="Number of t
 def add(
     user: UserOption,
     options: AddOptions,
+    ends: EndOptions,
     output: FormatOptions,
     text: Annotated[
         str,
@@ -70,6 +71,7 @@ def add(
     theanine add "I'm vegan." --user ana
     theanine add "I found one." --assistant --session thread-42 --user ana
     cat note.txt | theanine add --user ana --metadata source=notes
+    theanine add "The door code is 4711." --user ana --expires 2027-05-01
     """
     if text == STANDARD_INPUT and sys.stdin.isatty():
         raise BadInput('there is no text to add: write it, as in `theanine add "I\'m vegan."`')
@@ -79,7 +81,11 @@ def add(
     message = {"role": "assistant" if assistant else "user", "content": said}
     with options.open(create=True) as client:
         report = client.user(user).add(
-            message, session=session, metadata=parse_settings(metadata or [], "--metadata")
+            message,
+            session=session,
+            metadata=parse_settings(metadata or [], "--metadata"),
+            expires=ends.expires,
+            verify_by=ends.verify_by,
         )
     if output:
         output.show(report.turns)
@@ -202,6 +208,7 @@ def correct(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What is true instead.")],
     user: UserOption,
     options: StoreOptions,
+    ends: EndOptions,
     redact: RedactOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -211,7 +218,9 @@ def correct(
     theanine correct 12 "Ana lives in Ljubljana." --user ana
     """
     with open_client(options.store, method=options.method, redact=redact) as client:
-        corrected = known_user(client, user).correct(memory, text)
+        corrected = known_user(client, user).correct(
+            memory, text, expires=ends.expires, verify_by=ends.verify_by
+        )
     if as_json:
         show_json(corrected)
     else:

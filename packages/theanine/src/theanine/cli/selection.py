@@ -87,6 +87,20 @@ WhereOption = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
+class EndOptions:
+    """Options of a command that logs something that ends by itself."""
+
+    expires: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="When it ends and is erased, such as 2027-05-01."),
+    ] = None
+    verify_by: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="When to verify it; from then on it is marked."),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ListOptions:
     """Options of a command that lists records, the latest last."""
 
@@ -100,6 +114,9 @@ class ListOptions:
     since: SinceOption = None
     until: UntilOption = None
     where: WhereOption = None
+    due: Annotated[
+        bool, typer.Option("--due", help="Only what is past the time by which to verify it.")
+    ] = False
 
     def arguments(self, *, default_limit: int | None = None) -> ListArguments:
         """Return the arguments of the client's lists, from the last record to the first."""
@@ -111,6 +128,7 @@ class ListOptions:
             since=self.since,
             until=self.until,
             where=parse_where(self.where or []),
+            due=self.due,
         )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
+from theanine.client.hiding import find_hidden
+from theanine.clock import Clock
 from theanine.messages import without_unpaired
 from theanine.store.base import Store
 from theanine.types import CALLED, Role, Scope, Turn
@@ -22,9 +24,9 @@ class Dialogue:
         session: number of the session of a dialogue without a thread; None before it has one.
     """
 
-    def __init__(self, store: Store, scope: Scope, thread: str | None) -> None:
+    def __init__(self, store: Store, scope: Scope, thread: str | None, clock: Clock) -> None:
         self.session: int | None = None
-        self._store, self._scope, self._thread = store, scope, thread
+        self._store, self._scope, self._thread, self._clock = store, scope, thread, clock
         self._epoch = -1  # ScopeVersion.epoch when they were read; a later one may have erased some
         self._turns: list[Turn] = []  # in order and without gaps
         self._kept = KEPT
@@ -110,7 +112,7 @@ class Dialogue:
                 return await self._newest(count)
             self.extend(later)
         shown = self._turns[-count:] if count else list(self._turns)
-        if hidden := version.hidden:
+        if hidden := await find_hidden(self._store, self._scope, version, self._clock()):
             return [turn for turn in shown if not hidden.has_turn(turn.id, turn.session)]
         return shown
 
@@ -130,13 +132,14 @@ class Dialogue:
 class DialogueCache:
     """The dialogues of one client by the keys of their threads."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store, self._clock = store, clock
         self._dialogues: OrderedDict[tuple[Scope, str], Dialogue] = OrderedDict()
 
     def get(self, scope: Scope, key: str) -> Dialogue:
         """Return the dialogue of a key."""
-        dialogue = self._dialogues.get((scope, key)) or Dialogue(self._store, scope, key)
+        dialogue = self._dialogues.get((scope, key))
+        dialogue = dialogue or Dialogue(self._store, scope, key, self._clock)
         self._dialogues[scope, key] = dialogue
         self._dialogues.move_to_end((scope, key))
         if len(self._dialogues) > CAPACITY:

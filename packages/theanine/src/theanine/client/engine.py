@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 from theanine.cancellation import finish
 from theanine.client.background import Background, Remembering
 from theanine.client.dialogues import DialogueCache
+from theanine.client.hiding import find_hidden
 from theanine.client.options import (
     ListArguments,
     OpenOptions,
@@ -24,6 +25,7 @@ from theanine.client.options import (
     list_options,
     recall_options,
 )
+from theanine.client.own_ends import has_ends, read_ends
 from theanine.client.recalling import Recalling
 from theanine.client.redaction import redact_document, redaction
 from theanine.client.streaming import AsyncReplyStream
@@ -54,8 +56,9 @@ from theanine.retrieval.scope_cache import ScopeCache
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import open_store
 from theanine.store.processes import HOLDING, process_holder
-from theanine.store.values import ForgetReport, Listing
-from theanine.types import LOCAL_MODEL, Scope
+from theanine.store.validate import turn_position
+from theanine.store.values import ForgetReport, Hidden, Listing
+from theanine.types import LOCAL_MODEL, Scope, Transcript, Utterance
 
 _log = logging.getLogger(__name__)
 
@@ -94,7 +97,7 @@ class Engine(Recalling):
         if isinstance(reranker, str):
             reranker = open_reranker(reranker)
         self.reranking = RerankConfig(reranker=reranker, top=options.reranked) if reranker else None
-        self.dialogues = DialogueCache(self.store)
+        self.dialogues = DialogueCache(self.store, self.clock)
         self._holding: asyncio.Task[None] | None = None
         self.background = Background(
             lambda scope, progress: self.remember(scope, progress=progress)
@@ -197,14 +200,45 @@ class Engine(Recalling):
         zone = (await self.store.scope_version(scope)).time_zone
         return self.clock().astimezone(find_zone(zone) or UTC)
 
+    async def read_ends(
+        self, scope: Scope, utterances: Sequence[Utterance], where: str = ""
+    ) -> Sequence[Utterance]:
+        """Return utterances with their own ends as they are stored. Raises BadInput."""
+        if not any(has_ends(utterance.metadata) for utterance in utterances):
+            return utterances
+        now = await self.now(scope)
+        return [
+            replace(
+                utterance,
+                metadata=read_ends(
+                    utterance.metadata, now, turn_position(where, position, len(utterances))
+                ),
+            )
+            for position, utterance in enumerate(utterances, 1)
+        ]
+
+    async def read_ends_of_transcript(self, scope: Scope, transcript: Transcript) -> Transcript:
+        """Return a transcript with the own ends of all in it as they are stored."""
+        where = f"session {transcript.key!r}"
+        turns = await self.read_ends(scope, transcript.turns, where)
+        metadata = transcript.metadata
+        if has_ends(metadata):
+            metadata = read_ends(metadata, await self.now(scope), where)
+        return replace(transcript, turns=turns, metadata=metadata)
+
     async def recall_options(self, scope: Scope, arguments: RecallArguments) -> RecallOptions:
         """Return the options of a recall in a scope. Raises SettingsError."""
         dated = any(arguments.get(name) is not None for name in ("since", "until", "as_of"))
         return recall_options(await self.now(scope) if dated else self.clock(), arguments)
 
+    async def hidden(self, scope: Scope) -> Hidden:
+        """Return what is about to be erased, and not shown any more."""
+        state = await self.store.scope_version(scope)
+        return await find_hidden(self.store, scope, state, self.clock())
+
     async def listing(self, scope: Scope, arguments: ListArguments) -> Listing:
         """Return the options of a list. Raises SettingsError."""
-        hidden = (await self.store.scope_version(scope)).hidden
+        hidden = await self.hidden(scope)
         return replace(list_options(await self.now(scope), arguments), hidden=hidden)
 
     async def break_off(self, session_key: object) -> None:
@@ -301,7 +335,7 @@ class Engine(Recalling):
         return self.background.start(scope, then or self.options.on_remembered)
 
     async def expire(self, scope: Scope | None, *, rounded: bool = False) -> list[ForgetReport]:
-        """Forget what is older than its retention; see :func:`forget_expired`."""
+        """Forget what is past its retention or its own end; see :func:`forget_expired`."""
         return await forget_expired(self.store, scope, self.clock(), rounded=rounded)
 
     async def warm_up(self, scope: Scope) -> None:

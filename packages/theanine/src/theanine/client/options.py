@@ -16,6 +16,7 @@ from theanine.client.arguments import check_type
 from theanine.client.redaction import Redact
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder, Reranker
+from theanine.ends import VERIFY_BY, end_text
 from theanine.errors import SettingsError
 from theanine.filters import Filter, Where
 from theanine.llm.base import ChatModel
@@ -190,6 +191,7 @@ class ListArguments(TypedDict, total=False):
     since: Moment | None
     until: Moment | None
     where: Where | None
+    due: bool
 
 
 def recall_options(now: datetime, arguments: RecallArguments) -> RecallOptions:
@@ -219,6 +221,10 @@ def list_options(now: datetime, arguments: ListArguments) -> Listing:
     search = arguments.get("search", "")
     if limit is not None and limit < 1:
         raise SettingsError(f"the limit must be at least 1, not {limit}")
+    due = bool(arguments.get("due"))
+    where = Filter.parse(arguments.get("where"))
+    if due:
+        where &= Filter.parse({VERIFY_BY: {"<=": end_text(now)}})
     return Listing(
         limit=limit,
         after=after,
@@ -226,7 +232,8 @@ def list_options(now: datetime, arguments: ListArguments) -> Listing:
         search=search,
         since=read_moment("since", arguments.get("since"), now),
         until=read_moment("until", arguments.get("until"), now, end=True),
-        where=Filter.parse(arguments.get("where")),
+        where=where,
+        in_effect=due,
     )
 
 

@@ -13,9 +13,11 @@ import anyio
 
 from theanine.client.deadline import Attempt, SharedLoads, recall_in_time
 from theanine.client.explaining import Explanation, explain
+from theanine.client.hiding import find_hidden
 from theanine.client.merging import merge_recollections, without_numbers
 from theanine.client.options import OpenOptions
 from theanine.client.searching import SearchHit, find_hits
+from theanine.clock import Clock
 from theanine.embeddings.base import Embedder
 from theanine.embeddings.static import bundled_embedder
 from theanine.errors import SettingsError, Stale
@@ -23,14 +25,17 @@ from theanine.llm.chat import Chat
 from theanine.methods.base import Context, Method, Reply, ReplyOptions, stored_id
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.methods.shared.pinned import reserve_pinned
+from theanine.methods.shared.recall import fit_parts
 from theanine.profile import BUDGET, Profile, find_profile
 from theanine.recall.context import RecallOptions
+from theanine.recall.verify import marked
 from theanine.retrieval.bounds import bound_index
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_cache import ScopeCache
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.retrieval.trace import RecordedTrace
 from theanine.store.base import Store
+from theanine.store.values import ScopeVersion
 from theanine.telemetry import RECORDS, STORE, memory_operation
 from theanine.tokenizer import count_tokens
 from theanine.types import SPOKEN, Part, Recollection, Scope, Turn, Utterance
@@ -52,6 +57,7 @@ class Recalling:
     embedder: Embedder
     indexes: ScopeCache
     chat: Chat | None
+    clock: Clock
     reranking: RerankConfig | None
 
     def __init__(self) -> None:
@@ -118,7 +124,7 @@ class Recalling:
         """Recall from the newest turns, which takes no model and no index that must be loaded."""
         state = await self.store.scope_version(scope)
         index = await ScopeIndex.newest(self.store, scope, self.stored_method, state, NEWEST)
-        options = replace(options, hidden=state.hidden)
+        options = await self._with_hidden(scope, state, options)
         if options.bounds:
             index = await bound_index(index, options.bounds)
         context = Context(
@@ -220,6 +226,8 @@ class Recalling:
         profile, context = await self._profile_part(context, _user_name(dialogue, context))
         spoken = [turn for turn in dialogue if turn.role in SPOKEN]
         recollection = await method.recall(spoken, context)
+        if not getattr(method, "recalls_from_log", False):  # it marks its lines one by one
+            recollection = self._marked(recollection, context)
         parts = [part for part in recollection.parts if not context.shows(part.source_turns)]
         if bounds := options.bounds:  # a merged statement may also tell what was before
             parts = [part for part in parts if all(map(bounds.includes, part.source_turns))]
@@ -239,6 +247,15 @@ class Recalling:
                 1000 * (anyio.current_time() - started),
             )
         return recollection
+
+    def _marked(self, recollection: Recollection, context: Context) -> Recollection:
+        """Return a recollection in which what is to be verified says so, within the budget."""
+        parts = tuple(marked(part, context.options.present) for part in recollection.parts)
+        if parts == recollection.parts:
+            return recollection
+        best = sorted(parts, key=lambda part: -part.score)
+        kept = fit_parts(best, context.token_budget(self._default_budget))
+        return replace(recollection, parts=tuple(part for part in parts if part in kept))
 
     async def _profile_part(self, context: Context, name: str) -> tuple[list[Part], Context]:
         """Return what is known of the user, if wanted, and a context with what budget is left."""
@@ -320,9 +337,9 @@ class Recalling:
         index = loaded
         if index is None:  # not falsy: an index of which no memories were read has the length 0
             index = await self.indexes.get(scope, memories=not log_only)
-        if hidden := index.state.hidden:
+        options = await self._with_hidden(scope, index.state, options)
+        if options.hidden:
             index = await self.indexes.get(scope)
-            options = replace(options, hidden=hidden)
         chat = self.chat.for_scope(scope) if self.chat else None
         if chat:
             chat.epoch = index.state.epoch
@@ -338,6 +355,13 @@ class Recalling:
             options=options,
             reranking=self.reranking,
         )
+
+    async def _with_hidden(
+        self, scope: Scope, state: ScopeVersion, options: RecallOptions
+    ) -> RecallOptions:
+        now = self.clock()
+        at = now if options.as_of is None else max(now, options.as_of)
+        return replace(options, hidden=await find_hidden(self.store, scope, state, at), now=now)
 
 
 def _user_name(dialogue: Sequence[Utterance], context: Context) -> str:

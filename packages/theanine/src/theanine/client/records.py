@@ -11,6 +11,7 @@ from anyio import to_thread
 from theanine.client.arguments import check_arguments
 from theanine.client.engine import Engine
 from theanine.client.options import ListArguments, Moment
+from theanine.client.own_ends import read_ends, with_ends
 from theanine.errors import BadInput, NotFound, SettingsError
 from theanine.linking.topics import find_timelines
 from theanine.profile import Profile
@@ -43,7 +44,9 @@ class RecordOperations:
     - ``since``, ``until``: what was said at or after, and at or before; a day is read in the user's
       time zone, as ``date(2024, 5, 1)``, ``"2024-05-01"``, ``"last week"`` or ``"3 weeks ago"``;
     - ``where``: what its metadata matches, such as ``{"channel": "web"}``; see
-      :mod:`theanine.filters`.
+      :mod:`theanine.filters`;
+    - ``due``: only what is to be verified, because its ``verify_by`` has passed, and was not
+      corrected since.
 
     While a list is read in pages, what was there at the start comes exactly once.
     """
@@ -136,13 +139,12 @@ class RecordOperations:
         timeline of that one, which may be alone in it. Raises NotFound for an unknown memory.
         """
         index = (await self._engine.context(self.scope)).index
-        if memory is not None and memory not in index:
+        memories = [each for each in index.memories if index.includes(each.id)]
+        if memory is not None and memory not in {each.id for each in memories}:
             raise self._unknown(memory)
         links = [*index.graph.links.values()]
         assistants = await self._engine.store.assistants(self.scope)
-        return await to_thread.run_sync(
-            find_timelines, [*index.memories], links, memory, assistants
-        )
+        return await to_thread.run_sync(find_timelines, memories, links, memory, assistants)
 
     async def profile(self, *, as_of: Moment | None = None) -> Profile:
         """Return what is known of the user, in the user's own words; no model is asked.
@@ -190,17 +192,29 @@ class RecordOperations:
         found = _shown(found, await self._hidden())
         return sorted(found, key=lambda version: version.order)
 
-    async def correct(self, memory: int, text: str) -> Memory:
+    async def correct(
+        self,
+        memory: int,
+        text: str,
+        *,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
+    ) -> Memory:
         """Replace what a memory says, and return the new one. Nothing is lost of the old one.
 
         The correction is logged as a turn of the user, in a session of its own. The old memory
         stays, marked as corrected and linked as changed: recall returns the new one, and where it
-        quotes the old words, with a note that they were corrected.
+        quotes the old words, with a note that they were corrected. The new one expires when the old
+        one would have, and is verified, unless ``expires`` and ``verify_by`` say otherwise, as of
+        :meth:`AsyncLiveSession.hear`: to confirm what a memory says, correct it by its own text.
 
         Raises NotFound, and BadInput for an empty text or a memory that was corrected before.
         """
         embedder, redact = self._engine.embedder, self._engine.redact
         text = redact(text) if redact else text
+        ends = with_ends(None, expires, verify_by)
+        if ends:
+            ends = read_ends(ends, await self._engine.now(self.scope))
         with memory_operation("update_memory", self.scope.agent, self.scope.tenant):
             [vector] = await embedder.embed([without_attribution(text)])
             return await self._engine.store.correct_memory(
@@ -211,6 +225,7 @@ class RecordOperations:
                 speaker=self.name,
                 embedder=embedder.name,
                 at=self._engine.clock(),
+                ends=ends,
             )
 
     async def pin(self, memory: int) -> bool:
@@ -231,7 +246,7 @@ class RecordOperations:
 
     async def _hidden(self) -> Hidden:
         """Return what is about to be erased, and not shown any more."""
-        return (await self._engine.store.scope_version(self.scope)).hidden
+        return await self._engine.hidden(self.scope)
 
     def _unknown(self, memory: int) -> NotFound:
         return NotFound(f"{self.scope} has no memory {memory}; `theanine memories` lists them")

@@ -17,7 +17,8 @@ from theanine.client.arguments import check_arguments
 from theanine.client.dialogues import Dialogue
 from theanine.client.engine import Engine
 from theanine.client.merging import memory_ids
-from theanine.client.options import RecallArguments, RememberWhen
+from theanine.client.options import Moment, RecallArguments, RememberWhen
+from theanine.client.own_ends import with_ends
 from theanine.client.redaction import redact_utterances
 from theanine.client.reply_options import ReplyArguments
 from theanine.client.replying import Replying
@@ -138,6 +139,8 @@ class AsyncLiveSession:
         id: str | None = None,
         at: datetime | None = None,
         metadata: Metadata | None = None,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
     ) -> Turn:
         """Log what the user, or another ``speaker``, says. It is on disk when this returns.
 
@@ -153,9 +156,14 @@ class AsyncLiveSession:
             at: when it was said; the default is now. It is not compared with the clock, so that a
                 conversation that is replayed or simulated keeps its times.
             metadata: the application's own data about the turn.
+            expires: when it ends: from then on it is not shown any more, and soon erased with what
+                was made from it. A day ends with its last moment, in the user's time zone.
+            verify_by: when it is to be verified: from then on recollections and profiles say so,
+                and lists with ``due`` have it.
 
         Raises BadInput for empty words, and for an id whose turn was forgotten.
         """
+        metadata = with_ends(metadata, expires, verify_by)
         return await self._log_one("user", words, speaker or self._speaker, id, at, metadata)
 
     async def say(
@@ -166,6 +174,8 @@ class AsyncLiveSession:
         id: str | None = None,
         at: datetime | None = None,
         metadata: Metadata | None = None,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
     ) -> Turn:
         """Log what the assistant says, however its words were made.
 
@@ -175,6 +185,7 @@ class AsyncLiveSession:
         """
         shown = self._recalled if recalled is None else memory_ids(recalled, self._scope)
         speaker = assistant_name(self._scope)
+        metadata = with_ends(metadata, expires, verify_by)
         return await self._log_one("assistant", words, speaker, id, at, metadata, shown)
 
     async def add(
@@ -185,6 +196,8 @@ class AsyncLiveSession:
         resent: bool = True,
         at: datetime | None = None,
         metadata: Metadata | None = None,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
     ) -> AddReport:
         """Log messages as the APIs of OpenAI and Anthropic have them; see ``user.add``.
 
@@ -193,6 +206,7 @@ class AsyncLiveSession:
         await self._engine.break_off(self._stream_key)
         listed = isinstance(messages, Sequence) and not isinstance(messages, str)
         shown = self._recalled if recalled is None else memory_ids(recalled, self._scope)
+        metadata = with_ends(metadata, expires, verify_by)
         utterances = [
             replace(utterance, recalled=utterance.recalled or shown)
             if utterance.role == "assistant"
@@ -210,6 +224,7 @@ class AsyncLiveSession:
     ) -> AddReport:
         """Log messages as a whole session, in one step, and remember it as the options say."""
         utterances = self._read(messages, at, metadata)
+        utterances = await self._engine.read_ends(self._scope, utterances)
         utterances = redact_utterances(utterances, self._engine.redact)
         utterances, repaired = _repaired(utterances)
         if not utterances:
@@ -281,6 +296,7 @@ class AsyncLiveSession:
                 replace(utterance, metadata=self._metadata | {**utterance.metadata})
                 for utterance in utterances
             ]
+        utterances = await self._engine.read_ends(self._scope, utterances)
         utterances = redact_utterances(utterances, self._engine.redact)
         storable, repaired = _repaired(utterances)  # before a session is started for them
 
@@ -342,7 +358,7 @@ class AsyncLiveSession:
             try:
                 turns = await store.append_turns(self._scope, self.id, new, epoch=epoch)
             except NotFound:  # another machine ended it, from which this process seemed dead
-                self.id, self._dialogue = None, Dialogue(store, self._scope, None)
+                self.id, self._dialogue = None, self._new_dialogue()
                 dialogue = self._dialogue
         if self.id is None:
             result = await store.continue_thread(
@@ -532,7 +548,7 @@ class AsyncLiveSession:
         return max(now, last.at) if last else now
 
     def _new_dialogue(self) -> Dialogue:
-        return Dialogue(self._engine.store, self._scope, None)
+        return Dialogue(self._engine.store, self._scope, None, self._engine.clock)
 
 
 def _repaired(utterances: Sequence[Utterance]) -> tuple[list[Utterance], int]:

@@ -11,8 +11,9 @@ from theanine.client.arguments import check_arguments
 from theanine.client.background import Remembering
 from theanine.client.engine import Engine
 from theanine.client.explaining import Explanation
-from theanine.client.options import SEARCH_LIMIT, RecallArguments, SearchArguments
+from theanine.client.options import SEARCH_LIMIT, Moment, RecallArguments, SearchArguments
 from theanine.client.other_names import name_ours
+from theanine.client.own_ends import with_ends
 from theanine.client.records import RecordOperations
 from theanine.client.redaction import redact_transcript, redact_utterances
 from theanine.client.reply_options import ReplyArguments, reply_options
@@ -232,6 +233,8 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         speaker: str = "",
         at: datetime | None = None,
         metadata: Metadata | None = None,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
     ) -> AddReport:
         """Log what was said: the user's words, a message, or a list of messages.
 
@@ -255,6 +258,8 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             at: when it was said; the default is now. What was said in the same words at another
                 time was said again.
             metadata: the application's own data about the messages.
+            expires, verify_by: when what they say ends, and when it is to be verified, as of
+                :meth:`AsyncLiveSession.hear`.
 
         Raises:
             BadInput: a message can't be read or stored; it is named. Of a NUL and of half of a
@@ -262,6 +267,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             RememberingFailed: the session was logged, but not remembered yet.
         """
         live = AsyncLiveSession(self._engine, self.scope, speaker or self.name, session)
+        metadata = with_ends(metadata, expires, verify_by)
         if session is None:
             return await live.add_alone(messages, at=at, metadata=metadata)
         return await live.add(messages, resent=resent, at=at, metadata=metadata)
@@ -400,7 +406,13 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         """
         store, method, logged = self._engine.store, self._engine.stored_method, list[Logged]()
         for batch in _batches(history.transcripts):
-            batch = [redact_transcript(each, self._engine.redact) for each in batch]
+            batch = [
+                redact_transcript(
+                    await self._engine.read_ends_of_transcript(self.scope, each),
+                    self._engine.redact,
+                )
+                for each in batch
+            ]
             logged += await store.log_transcripts(self.scope, batch, method)
         return ImportReport(
             user=self.scope.user,

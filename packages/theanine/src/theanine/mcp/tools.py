@@ -49,6 +49,7 @@ MAX_TIMELINES = 20
 
 AnyContext = Context[Any, Any]
 Day = Annotated[str, Field(description="Such as 2024-05-01 or last week")]
+End = Annotated[str, Field(description="Such as 2027-05-01")]
 Id = Annotated[str, Field(description="Any that a tool returned, such as m12")]
 
 
@@ -134,10 +135,17 @@ class MemoryTools:
             "metadata": metadata,
         }
 
-    async def remember(self, text: str, context: AnyContext) -> CallToolResult:
+    async def remember(
+        self, text: str, context: AnyContext, expires: End = "", verify_by: End = ""
+    ) -> CallToolResult:
         """Store what the user said or decided, for later conversations."""
         memory = self._find(context, "write")
-        report = await memory.add(text, metadata={"source": "mcp"})
+        report = await memory.add(
+            text,
+            metadata={"source": "mcp"},
+            expires=expires or None,
+            verify_by=verify_by or None,
+        )
         stored = ", ".join(f"t{turn.id}" for turn in report.turns)
         return _text(f"Stored as {stored}.")
 

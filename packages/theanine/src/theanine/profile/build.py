@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from theanine.embeddings.base import Vectors, embed_queries
 from theanine.embeddings.open import runs_here
+from theanine.ends import to_verify_since
 from theanine.profile.entities import ReadNames, find_entities, read_names
 from theanine.profile.profile import (
     AREAS,
@@ -126,7 +127,7 @@ async def find_profile(context: RecallContext, name: str = "") -> Profile:
     newest = turns[-1]
     return Profile(
         user=known[-1][0].turn.speaker or user,
-        lines=tuple(_lines(found, newest)),
+        lines=tuple(_lines(found, newest, context.options.present)),
         changes=tuple(_changes(found, newest)),
         entities=found.entities,
     )
@@ -463,7 +464,7 @@ async def _question_vectors(log: LogIndex) -> Vectors:
 # What is returned
 
 
-def _lines(found: _Found, newest: Turn) -> Iterator[ProfileLine]:
+def _lines(found: _Found, newest: Turn, present: datetime | None) -> Iterator[ProfileLine]:
     for area in AREAS:
         own = found.states.get(area, [])
         held = [state for state in own if not state.ended and not _is_over(state, newest)]
@@ -477,7 +478,7 @@ def _lines(found: _Found, newest: Turn) -> Iterator[ProfileLine]:
                 area=area,
                 since=state.said[0].turn.at,
                 before=tuple(Quote(**_where(each.statement)) for each in before),
-                certainty=_certainty(state, newest),
+                certainty=_certainty(state, newest, present),
                 is_correction=state.is_correction,
             )
 
@@ -522,8 +523,10 @@ def _is_over(state: _State, newest: Turn) -> bool:
     return newest.at.date() > over
 
 
-def _certainty(state: _State, newest: Turn) -> Certainty:
+def _certainty(state: _State, newest: Turn, present: datetime | None) -> Certainty:
     last = state.said[-1].turn
+    if present and to_verify_since([last], present):
+        return "to be verified"
     age = newest.at - last.at if last.dated else timedelta()
     stale = STALE if state.statement.single not in _YEARLY else timedelta(days=365)
     if state.doubtful or age > stale:

@@ -29,9 +29,11 @@ BUDGET = 300
 SHOWN = 160
 """Characters of a line in the form for a prompt."""
 
-Certainty = Literal["repeated", "said", "may be outdated"]
-"""How sure it is that a line holds: said in several sessions, said once, or probably changed since
-or told long ago."""
+Certainty = Literal["repeated", "said", "may be outdated", "to be verified"]
+"""How sure it is that a line holds: said in several sessions, said once, probably changed since or
+told long ago, or past the time by which to verify it."""
+TO_VERIFY = "To be verified with the user"
+"""Title of the lines of that kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,20 +151,22 @@ class Profile:
     def within(self, budget: int) -> str:
         """Return the form for a prompt: areas with their lines, in the user's words, with days.
 
-        Rules for the assistant come first; then areas take turns. What may be outdated is left
-        out. It has at most ``budget`` tokens (bundled tokenizer). Empty if nothing is known.
+        Rules for the assistant come first; then areas take turns, and at last what is to be asked
+        for again because it is to be verified. What may be outdated is left out. It has at most
+        ``budget`` tokens (bundled tokenizer). Empty if nothing is known.
         """
         chosen: dict[str, list[str]] = {}
+        titles = {**AREAS, TO_VERIFY: TO_VERIFY}
         left = budget
         for area, item in self._items():
             cost = count_tokens(f"\n{item}")
             if area not in chosen:
-                cost += count_tokens(f"\n{AREAS[area]}:")
+                cost += count_tokens(f"\n{titles[area]}:")
             if cost <= left:
                 left -= cost
                 chosen.setdefault(area, []).append(item)
-        areas = [area for area in AREAS if area in chosen]
-        return "\n".join(f"{AREAS[area]}:\n" + "\n".join(chosen[area]) for area in areas)
+        areas = [area for area in titles if area in chosen]
+        return "\n".join(f"{titles[area]}:\n" + "\n".join(chosen[area]) for area in areas)
 
     def shown(self, text: str) -> tuple[int, ...]:
         """Return the ids of the turns of the lines that a form for a prompt has."""
@@ -172,7 +176,7 @@ class Profile:
 
     def _items(self) -> Iterator[tuple[str, str]]:
         """Yield the items by area in the order of their worth."""
-        sure = [line for line in self.lines if line.certainty != "may be outdated"]
+        sure = [line for line in self.lines if line.certainty in ("repeated", "said")]
         queues: list[Sequence[tuple[str, str]]] = [
             [(area, _item(line)) for line in sure if line.area == area] for area in AREAS
         ]
@@ -186,6 +190,9 @@ class Profile:
             queues.insert(0, [("people", "; ".join(named[:12]))])
         for level in zip_longest(*queues):
             yield from (entry for entry in level if entry)
+        for line in self.lines:
+            if line.certainty == "to be verified":
+                yield TO_VERIFY, _item(line)
 
 
 def _item(line: ProfileLine) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from calendar import day_name, month_name
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, cached_property, lru_cache
 from itertools import chain
 
 from theanine.retrieval.languages import UNSPACED, date_words, guess_language, written_words
@@ -67,20 +67,103 @@ _JOBS = {"job": "work", "jobs": "work", "working": "work", "works": "work", "wor
 """English words for what one does for a living: who quits a job no longer works there."""
 
 
+class _Statement:
+    """What is read of one statement to compare it with others, as far as it is needed."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(written_words(self.text))
+
+    @cached_property
+    def matters(self) -> frozenset[str]:
+        return _matters(self.text)
+
+    @cached_property
+    def asks(self) -> bool:
+        return bool(_QUESTION.search(self.text))
+
+    @cached_property
+    def language(self) -> str:
+        return guess_language(self.text)
+
+    @cached_property
+    def is_unspaced(self) -> bool:
+        return bool(UNSPACED.search(self.text))
+
+    @cached_property
+    def tells_ending(self) -> bool:
+        return _tells_ending(self.text)
+
+    @cached_property
+    def tells_change(self) -> bool:
+        return bool(_FROM_TO.search(self.text)) or self.tells_ending
+
+    @cached_property
+    def happened(self) -> Sequence[str]:
+        """The sentences that tell of no plan or wish."""
+        return [each for each in _SENTENCES.findall(self.text) if not tells_plan(each)]
+
+    @cached_property
+    def moves(self) -> Sequence[tuple[frozenset[str], frozenset[str]]]:
+        """The words of X and of Y where something changed "from X to Y".
+
+        In other languages than English, whose prepositions say more, X and Y must be names or
+        numbers.
+        """
+        return [
+            (frozenset(written_words(match[1])), frozenset(written_words(match[2])))
+            for sentence in filter(_CHANGING.search, self.happened)
+            for match in _FROM_TO.finditer(sentence)
+            if self.language == "en" or not (match[1][0].islower() or match[2][0].islower())
+        ]
+
+    @cached_property
+    def endings(self) -> Sequence[frozenset[str]]:
+        """The words of the clauses with a cue of an ending."""
+        clauses = chain.from_iterable(map(_CLAUSES.findall, self.happened))
+        return [_matters(clause) for clause in clauses if _tells_ending(clause)]
+
+    @cached_property
+    def values(self) -> frozenset[str]:
+        """The numbers and names."""
+        return frozenset(value.casefold() for value in _VALUE.findall(self.text))
+
+    @cached_property
+    def frame(self) -> frozenset[str]:
+        """The words without numbers and names."""
+        return frozenset(written_words(_VALUE.sub(" ", self.text)))
+
+    @cached_property
+    def start(self) -> str:
+        """The capitalized word at the start; empty if there is none."""
+        start = _START.search(self.text)
+        return start[0].casefold() if start else ""
+
+
+@lru_cache(maxsize=1_000)
+def _read(text: str) -> _Statement:
+    """Return a statement, read once for all those that it is compared with."""
+    return _Statement(text)
+
+
 def replaces(newer: str, older: str) -> bool:
     """Whether the newer of two statements of one speaker says that the older holds no more."""
-    if _QUESTION.search(newer) or _QUESTION.search(older):
+    new, old = _read(newer), _read(older)
+    if new.asks or old.asks:
         return False
-    words, own = set(written_words(older)), set(written_words(newer))
-    is_ended = _tells_ending(newer) and not _tells_ending(older)
-    if len(words & own) >= SAME * len(words | own) and not is_ended:  # said again
+    if len(old.words & new.words) >= SAME * len(old.words | new.words) and not (
+        new.tells_ending and not old.tells_ending
+    ):  # said again
         return False
-    return _moves_on(newer, older) or _ends(newer, older) or _is_same_frame(newer, older)
+    return _moves_on(new, old) or _ends(new, old) or _is_same_frame(new, old)
 
 
 def tells_change(text: str) -> bool:
     """Whether a text may say by itself what something changed from, or that it ended."""
-    return bool(_FROM_TO.search(text) or _tells_ending(text))
+    return _read(text).tells_change
 
 
 def _tells_ending(text: str) -> bool:
@@ -98,70 +181,49 @@ def tells_plan(text: str) -> bool:
 
 def governs(newer: str, older: str) -> bool:
     """Whether a cue of an ending stands in a clause with words of the older statement."""
-    return _repeated_in_ending(newer, older) >= GOVERNED
+    return _repeated_in_ending(_read(newer), _read(older)) >= GOVERNED
 
 
-def _moves_on(newer: str, older: str) -> bool:
-    """Whether it says that something changed "from X to Y", and the older one has X and not Y.
-
-    In other languages than English, whose prepositions say more, X and Y must be names or numbers.
-    """
-    words = set(written_words(older))
-    is_english = guess_language(newer) == "en"
-    for sentence in filter(_CHANGING.search, _happened(newer)):
-        for match in _FROM_TO.finditer(sentence):
-            if not is_english and any(match[number][0].islower() for number in (1, 2)):
-                continue
-            before, after = ({*written_words(match[number])} for number in (1, 2))
-            if before & words and after and not after & words:
-                return True
-    return False
+def _moves_on(newer: _Statement, older: _Statement) -> bool:
+    """Whether it says that something changed "from X to Y", and the older one has X and not Y."""
+    return any(
+        before & older.words and after and not after & older.words for before, after in newer.moves
+    )
 
 
-def _happened(text: str) -> Iterator[str]:
-    """Yield the sentences of a text that tell of no plan or wish."""
-    for sentence in _SENTENCES.findall(text):
-        if not tells_plan(sentence):
-            yield sentence
-
-
-def _ends(newer: str, older: str) -> bool:
+def _ends(newer: _Statement, older: _Statement) -> bool:
     """Whether a clause with a cue of an ending repeats the words of the older statement."""
-    return _repeated_in_ending(newer, older) >= max(GOVERNED, ENDED * len(_matters(older)))
+    repeated = _repeated_in_ending(newer, older)
+    return repeated >= GOVERNED and repeated >= ENDED * len(older.matters)
 
 
-def _repeated_in_ending(newer: str, older: str) -> int:
+def _repeated_in_ending(newer: _Statement, older: _Statement) -> int:
     """Return how many words of the older statement a clause with such a cue repeats at most."""
-    if UNSPACED.search(older):
+    if not newer.endings or older.is_unspaced:
         return 0
-    words = _matters(older)
-    clauses = chain.from_iterable(map(_CLAUSES.findall, _happened(newer)))
-    ending = filter(_tells_ending, clauses)
-    return max((len(words & _matters(each)) for each in ending), default=0)
+    return max(len(older.matters & ending) for ending in newer.endings)
 
 
-def _matters(text: str) -> set[str]:
-    return {_JOBS.get(word, word) for word in written_words(text) if len(word) > 1}
+def _matters(text: str) -> frozenset[str]:
+    return frozenset(_JOBS.get(word, word) for word in written_words(text) if len(word) > 1)
 
 
-def _is_same_frame(newer: str, older: str) -> bool:
+def _is_same_frame(newer: _Statement, older: _Statement) -> bool:
     """Whether both say the same but for numbers, dates or one name.
 
     A name that differs beside something else, or at the start, makes it another person's.
     """
-    values, own = ({value.casefold() for value in _VALUE.findall(t)} for t in (older, newer))
-    language = guess_language(newer)
+    values, own, language = older.values, newer.values, newer.language
     if not values or not own or values == own or language == "de":
         return False
     changed = values ^ own
     names = {value for value in changed if value[0].isalpha()} - calendar_words(language)
-    starts = {start[0].casefold() for text in (older, newer) if (start := _START.search(text))}
-    both = {*written_words(older)} & {*written_words(newer)}
+    starts = {each.start for each in (older, newer) if each.start}
+    both = older.words & newer.words
     if (names and len(changed) > 2) or starts - both - STOP_WORDS.get(language, frozenset()):
         return False
-    rest, other = (set(written_words(_VALUE.sub(" ", t))) for t in (older, newer))
-    common = rest & other
-    return len(common) > 1 and len(common) >= FRAME * max(len(rest), len(other))
+    common = older.frame & newer.frame
+    return len(common) > 1 and len(common) >= FRAME * max(len(older.frame), len(newer.frame))
 
 
 @cache

@@ -32,6 +32,8 @@ class RecallOptions:
         as_of: recall what was known then: nothing said later, and no change made later.
         where: only turns and memories whose metadata matches.
         hidden: what is left out because it is about to be erased; the client sets it.
+        now: the time of the recall, likewise; None in recalls without one, which mark nothing as
+            to be verified.
         small_talk: whether greetings and thanks are searched for, too; a search sets it.
         profile: whether what is known of the user comes first, in at most 300 tokens.
         deadline: seconds after which the best of what is done by then is returned; None for no
@@ -48,6 +50,7 @@ class RecallOptions:
     as_of: datetime | None = None
     where: Filter = NO_FILTER
     hidden: Hidden = NOTHING_HIDDEN
+    now: datetime | None = None
     small_talk: bool = False
     profile: bool = False
     deadline: float | None = None
@@ -65,6 +68,11 @@ class RecallOptions:
             time = getattr(self, name)
             if time is not None and time.utcoffset() is None:
                 raise SettingsError(f"{name} needs a UTC offset, such as {time.isoformat()}+00:00")
+
+    @property
+    def present(self) -> datetime | None:
+        """The time as of which it is recalled: ``as_of`` or else the time of the recall."""
+        return self.as_of or self.now
 
     @property
     def bounds(self) -> Bounds:

@@ -97,7 +97,9 @@ async def recall_from_log(
         matters = await _without_pinned(matters, context, log)
     trace.record("pinned", _states(matters))
     budget = context.token_budget(policy.budget)
-    lines = await select_lines(matters, log, budget, resolved.notes, context.current)
+    lines = await select_lines(
+        matters, log, budget, resolved.notes, context.current, options.present
+    )
     told = {memory.id for line in lines for memory in line.memories}
     relations: Relations = await _claimed(log, told) if policy.links else {}
     groups = lay_out(lines, relations, budget)

@@ -106,6 +106,10 @@ async def resolve(
     for found in ranked:
         if found.position in taken:
             continue
+        if found.position not in likely and found.position not in claimed:  # as most
+            taken.add(found.position)
+            matters.append(_matter([found], candidates))
+            continue
         states = {found.position: found}
         waiting = [found, *likely.get(found.position, ())]
         while waiting:

@@ -15,6 +15,7 @@ import numpy as np
 
 from theanine.fences import one_line, with_code
 from theanine.recall.resolve import Matter
+from theanine.recall.verify import unverified_note
 from theanine.retrieval.candidates import Candidate, RankedCandidate
 from theanine.retrieval.contents import Content
 from theanine.retrieval.log_index import LogIndex
@@ -47,7 +48,7 @@ class Line:
         repetitions: other turns that say the same.
         memories: the memories that the line stands for; that of a turn for none that tells what
             holds now.
-        note: what to add to the words: that they were corrected.
+        note: what to add to the words: that they were corrected, or are to be verified.
         matter: number of the matter of which it tells a state, where another line tells one too.
     """
 
@@ -144,13 +145,15 @@ async def select_lines(
     budget: int | None,
     notes: Mapping[int, str] = MappingProxyType({}),
     shown: Collection[int] = (),
+    present: datetime | None = None,
 ) -> list[Line]:
     """Select candidates, matter by matter, whose lines and days fit the budget.
 
     An older state is only selected with the newest one of its matter. ``notes`` are added to the
     lines of candidates, by their position. A statement whose sources are selected is skipped, and
     so is what repeats a selected line: that line says how often. So are the turns ``shown``, and
-    statements of them. Memories outside the bounds of ``log`` are left out of lines.
+    statements of them. Memories outside the bounds of ``log`` are left out of lines. What is to be
+    verified at the ``present`` says so.
     """
     choices = _choose(matters, log, budget, notes, shown)
     of_turns = log.memories_of_turns([choice.owner[0] for choice in choices])
@@ -181,7 +184,7 @@ async def select_lines(
             relevance=max(found.relevance for found in choice.found),
             repetitions=[turns[turn] for turn in choice.repetitions if turn in turns],
             memories=[memories[each] for each in supported[choice.owner] if each in memories],
-            note=choice.note,
+            note=choice.note or unverified_note([owner], present),
             matter=choice.matter,
         )
         lines.append(line)

@@ -1,4 +1,4 @@
-"""Forgetting what is older than its retention."""
+"""Forgetting what is older than its retention, and what has come to its own end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROUNDING = timedelta(hours=1)
 async def forget_expired(
     store: Store, scope: Scope | None, now: datetime, *, rounded: bool = False
 ) -> list[ForgetReport]:
-    """Forget what one scope or, with None, any keeps longer than its retention.
+    """Forget what one scope or, with None, any keeps longer than its retention or its own end.
 
     Each erasure rewrites the store's files; where times are ``rounded``, there is one in
     ``ROUNDING`` at most, or in a 24th of a shorter retention.
@@ -31,13 +31,13 @@ async def forget_expired(
     """
     damaged: list[LeftOut] = []
     reports: list[ForgetReport] = []
-    for owner, retention in await store.retentions(scope):
-        before = now - retention
-        if rounded:
-            step = min(ROUNDING, retention / 24) // timedelta.resolution
-            before -= timedelta(microseconds=micros(before) % step)
+    ended_by = _rounded(now, ROUNDING) if rounded else now
+    for owner, retention in await store.retentions(scope, ended_by):
+        before = None if retention is None else now - retention
+        if rounded and before and retention:
+            before = _rounded(before, min(ROUNDING, retention / 24))
         try:
-            report = await store.expire(owner, before)
+            report = await store.expire(owner, before, ended_by)
         except DamagedData as error:
             damaged.append(LeftOut(owner, str(error)))
             continue
@@ -47,3 +47,8 @@ async def forget_expired(
     if damaged:
         raise DamagedData("; ".join(map(str, damaged)))
     return reports
+
+
+def _rounded(at: datetime, step: timedelta) -> datetime:
+    """Return the latest time not after another one that is a multiple of a step."""
+    return at - timedelta(microseconds=micros(at) % (step // timedelta.resolution))

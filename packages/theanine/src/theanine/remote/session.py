@@ -13,7 +13,8 @@ from pydantic import TypeAdapter
 from theanine.client import AddReport, AsyncReplyStream
 from theanine.client.arguments import check_arguments
 from theanine.client.merging import memory_ids
-from theanine.client.options import RecallArguments, RememberWhen
+from theanine.client.options import Moment, RecallArguments, RememberWhen
+from theanine.client.own_ends import with_ends
 from theanine.client.reply_options import ReplyArguments
 from theanine.client.session import Words
 from theanine.methods.base import Reply
@@ -78,8 +79,11 @@ class AsyncRemoteSession:
         id: str | None = None,
         at: datetime | None = None,
         metadata: Metadata | None = None,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
     ) -> Turn:
         """Log what the user, or another ``speaker``, says. It is on disk when this returns."""
+        metadata = with_ends(metadata, expires, verify_by)
         return await self._log("hear", words, id, at, metadata, speaker=speaker)
 
     async def say(
@@ -90,9 +94,12 @@ class AsyncRemoteSession:
         id: str | None = None,
         at: datetime | None = None,
         metadata: Metadata | None = None,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
     ) -> Turn:
         """Log what the assistant says, however its words were made."""
         shown = self._recalled if recalled is None else memory_ids(recalled, self._scope)
+        metadata = with_ends(metadata, expires, verify_by)
         return await self._log("say", words, id, at, metadata, recalled=shown)
 
     async def _log(
@@ -101,14 +108,14 @@ class AsyncRemoteSession:
         words: Words,
         id: str | None,
         at: datetime | None,
-        metadata: Metadata | None,
+        metadata: Metadata,
         **fields: Any,
     ) -> Turn:
         body = {
             "content": words,
             # So that the request can be repeated if its answer is lost.
             "id": uuid4().hex if id is None else id,
-            **given(at=at, metadata={**self._metadata, **(metadata or {})} or None, **fields),
+            **given(at=at, metadata={**self._metadata, **metadata} or None, **fields),
         }
         if act == "hear" and self._speaker:
             body.setdefault("speaker", self._speaker)
@@ -124,14 +131,17 @@ class AsyncRemoteSession:
         resent: bool = True,
         at: datetime | None = None,
         metadata: Metadata | None = None,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
     ) -> AddReport:
         """Log messages as the APIs of OpenAI and Anthropic have them."""
+        metadata = with_ends(metadata, expires, verify_by)
         body = {
             **said(messages, self._scope, self._speaker or self._scope.user),
             "recalled": self._recalled if recalled is None else memory_ids(recalled, self._scope),
             "resent": resent and not isinstance(messages, str | Mapping),
             "speaker": self._speaker,
-            **given(at=at, metadata={**self._metadata, **(metadata or {})} or None),
+            **given(at=at, metadata={**self._metadata, **metadata} or None),
         }
         report = await self._call(AddReport, "POST", "/messages", body=body)
         self.id, self._recalled = report.session, ()

@@ -17,6 +17,7 @@ from theanine.client.arguments import check_arguments
 from theanine.client.explaining import Explanation
 from theanine.client.options import ListArguments, Moment, RecallArguments, SearchArguments
 from theanine.client.other_names import name_ours
+from theanine.client.own_ends import with_ends
 from theanine.client.reply_options import ReplyArguments
 from theanine.client.searching import SearchHit
 from theanine.client.session import WINDOW, speakers
@@ -101,6 +102,8 @@ class AsyncRemoteUser:
         speaker: str = "",
         at: datetime | None = None,
         metadata: Metadata | None = None,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
     ) -> AddReport:
         """Log what was said; see :meth:`theanine.AsyncUserMemory.add`."""
         body = {
@@ -108,7 +111,7 @@ class AsyncRemoteUser:
             "resent": resent and not isinstance(messages, str | Mapping),
             "speaker": speaker or (self.name if self.name != self.scope.user else ""),
             "at": at,
-            "metadata": metadata,
+            "metadata": with_ends(metadata, expires, verify_by) or None,
         }
         path = "/messages" if session is None else f"/threads/{path_part(session)}/messages"
         return await self._call(AddReport, "POST", path, body=body)
@@ -227,10 +230,18 @@ class AsyncRemoteUser:
         """Return what the memory was before and what it became, the oldest first."""
         return await self._call(list[Memory], "GET", f"/memories/{memory}/versions")
 
-    async def correct(self, memory: int, text: str) -> Memory:
+    async def correct(
+        self,
+        memory: int,
+        text: str,
+        *,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
+    ) -> Memory:
         """Replace what a memory says, and return the new one."""
         path = f"/memories/{memory}/corrections"
-        return await self._call(Memory, "POST", path, body={"text": text})
+        body = {"text": text, **with_ends(None, expires, verify_by)}
+        return await self._call(Memory, "POST", path, body=body)
 
     async def pin(self, memory: int) -> bool:
         """Have a memory in every recollection; False if it was pinned."""
@@ -372,6 +383,7 @@ class AsyncRemoteUser:
             until=moment_text(options.get("until")),
             where=where if where is None or isinstance(where, str) else json.dumps(where),
             after=options.get("after"),
+            due=options.get("due") or None,
         )
         params["agent"] = self.scope.agent
         return await self._transport.list_all(

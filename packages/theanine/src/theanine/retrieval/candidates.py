@@ -239,11 +239,10 @@ class CandidateIndex:
     def said_next(self, position: int, step: int) -> int | None:
         """Return the position of what its speaker said next in the session, with -1 before it."""
         last = max(min(position + step * _NEXT, len(self) - 1), 0)
+        speakers, sessions = self.speaker_groups, self.sessions
+        speaker, session = speakers[position], sessions[position]
         for other in range(position + step, last + step, step):
-            if (
-                self.speaker_groups[other] == self.speaker_groups[position]
-                and self.sessions[other] == self.sessions[position]
-            ):
+            if speakers[other] == speaker and sessions[other] == session:
                 return other
         return None
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from dataclasses import replace
 from weakref import WeakValueDictionary
 
 import anyio
 from anyio import to_thread
 from pydantic import TypeAdapter
 
+from theanine.client.hiding import find_hidden
+from theanine.clock import Clock
 from theanine.page.graph import MemoryGraph, build_graph
 from theanine.store.sql.memories import load_memories
 from theanine.store.sql.store import SqlStore
@@ -25,8 +28,8 @@ _GRAPH = TypeAdapter(MemoryGraph)
 class GraphCache:
     """The most recently used graphs, as JSON."""
 
-    def __init__(self, store: SqlStore) -> None:
-        self._store = store
+    def __init__(self, store: SqlStore, clock: Clock) -> None:
+        self._store, self._clock = store, clock
         self._kept: OrderedDict[tuple[Scope, str], tuple[ScopeVersion, bytes]] = OrderedDict()
         self._making: WeakValueDictionary[tuple[Scope, str], anyio.Lock] = WeakValueDictionary()
 
@@ -38,6 +41,8 @@ class GraphCache:
         async with lock:
             # Read first: what changes while the graph is made has another version.
             version = await self._store.scope_version(scope)
+            hidden = await find_hidden(self._store, scope, version, self._clock())
+            version = replace(version, hidden=hidden)
             known, content = self._kept.pop(key, (None, b""))
             if known != version:
                 content = await self._make(scope, method, version)

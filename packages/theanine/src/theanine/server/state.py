@@ -51,7 +51,7 @@ class ServerState:
         self.options, self.client, self.store = options, client, store
         self.clock: Clock = options.client.clock
         self.keys, self.rates = KeyCache(), Rates()
-        self.graphs = GraphCache(store)
+        self.graphs = GraphCache(store, self.clock)
         self.own_browser = None if options.link is None else OwnBrowser(options.link)
         self.claims = Claims(store, redaction(options.client.redact))
         self.operations = OperationRunner(options.client, client, store, self.clock)

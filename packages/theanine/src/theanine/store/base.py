@@ -11,6 +11,7 @@ from theanine.store.values import (
     Continued,
     CostLine,
     ForgetReport,
+    Hidden,
     JournalEntry,
     Listing,
     Logged,
@@ -508,10 +509,12 @@ class Store(Protocol):
         speaker: str = "",
         embedder: str,
         at: datetime,
+        ends: Metadata = ...,
     ) -> Memory:
         """Log a correction of a memory as the user's turn, and return the memory that it makes.
 
-        The turn is by ``speaker``, or by the scope's user. The old memory is marked as corrected,
+        The turn is by ``speaker``, or by the scope's user. It has the old memory's metadata but for
+        its ``verify_by``, and the new ``ends``. The old memory is marked as corrected,
         and linked as changed. ``vector`` is the text's, of shape ``(d,)`` and unit norm.
 
         Raises:
@@ -621,10 +624,17 @@ class Store(Protocol):
         """
         ...
 
-    async def expire(self, scope: Scope, before: datetime) -> ForgetReport | None:
+    async def ended(self, scope: Scope, at: datetime) -> Hidden:
+        """Return the turns and memories whose own end, ``expires``, has come at a time."""
+        ...
+
+    async def expire(
+        self, scope: Scope, before: datetime | None, ended_by: datetime
+    ) -> ForgetReport | None:
         """Erase the turns and imported memories from before a time, as :meth:`forget` does.
 
-        Returns None if there are none. Those without a date stay.
+        Also those whose own end, ``expires``, has come by ``ended_by``. Returns None if there are
+        none. Of those without a date nothing tells the age.
         """
         ...
 
@@ -644,8 +654,13 @@ class Store(Protocol):
         """
         ...
 
-    async def retentions(self, scope: Scope | None = None) -> list[tuple[Scope, timedelta]]:
-        """Return the scopes whose turns expire, and after how long."""
+    async def retentions(
+        self, scope: Scope | None, ended_by: datetime
+    ) -> list[tuple[Scope, timedelta | None]]:
+        """Return the scopes whose turns expire, and after how long.
+
+        None for those in which only something with an end of its own does, which has come.
+        """
         ...
 
     async def write_sidecar(

@@ -44,6 +44,15 @@ class Hidden:
         """Whether a memory is hidden."""
         return memory in self.memories or self.has_session(session)
 
+    def __or__(self, other: Hidden) -> Hidden:
+        """Return what either hides."""
+        return Hidden(
+            everything=self.everything or other.everything,
+            sessions=self.sessions | other.sessions,
+            turns=self.turns | other.turns,
+            memories=self.memories | other.memories,
+        )
+
 
 NOTHING_HIDDEN = Hidden()
 
@@ -62,6 +71,7 @@ class ScopeVersion:
         embedder: name of the active embedder; empty before the first vector.
         time_zone: IANA name of the user's time zone; empty for none.
         hidden: what is about to be erased.
+        expires_at: when the first of its turns expires by itself; None if none does.
     """
 
     scope_id: int = 0
@@ -72,6 +82,7 @@ class ScopeVersion:
     embedder: str = ""
     time_zone: str = ""
     hidden: Hidden = NOTHING_HIDDEN
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +110,7 @@ class Listing:
         search: words that each row has, in any case and order.
         since, until: bounds of when it was said, inclusive; aware.
         where: what its metadata matches.
+        in_effect: whether memories that were corrected, and the turns behind them, are left out.
         hidden: what is left out.
     """
 
@@ -109,6 +121,7 @@ class Listing:
     since: datetime | None = None
     until: datetime | None = None
     where: Filter = NO_FILTER
+    in_effect: bool = False
     hidden: Hidden = NOTHING_HIDDEN
 
     @property

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from theanine.methods.base import Context
 from theanine.methods.shared.recall import fit_parts, statement_part
+from theanine.recall.verify import marked
 from theanine.tokenizer import count_tokens
 from theanine.types import Part
 
@@ -32,7 +33,8 @@ async def reserve_pinned(
     pinned.sort(key=lambda memory: -order.index(memory.id))
     budget = context.token_budget(default_budget)
     made = [await statement_part(memory, 0.0, context) for memory in pinned]
-    parts = [replace(part, text=_MARK + part.text, pinned=True) for part in made]
+    marked_parts = [marked(part, options.present) for part in made]
+    parts = [replace(part, text=_MARK + part.text, pinned=True) for part in marked_parts]
     kept = fit_parts(parts[: options.limit], budget)
     memories = tuple(memory for part in kept for memory in part.memories)
     if budget is not None:

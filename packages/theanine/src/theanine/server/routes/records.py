@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from pydantic import BaseModel, Field
 
 from theanine.client import AsyncUserMemory
+from theanine.client.hiding import find_hidden
 from theanine.client.options import ListArguments
 from theanine.errors import NotFound
 from theanine.profile import Profile
@@ -21,6 +22,7 @@ from theanine.server.graphs import find_pinned
 from theanine.server.paging import MAX_LIMIT, Page, Paging, read_page
 from theanine.server.parameters import IN_DIGITS, Flag
 from theanine.server.problems import responses, write_responses
+from theanine.server.routes.ending import Ending
 from theanine.server.routes.recall import Moment
 from theanine.server.state import ServerState, State
 from theanine.store.values import ForgetReport
@@ -61,9 +63,16 @@ class Bounds:
                 'JSON, `{"channel": "web", "priority": {">=": 2}}`.'
             ),
         ] = None,
+        due: Annotated[
+            Flag, Query(description="Only what is past the time by which to verify it.")
+        ] = False,
     ) -> None:
         self.paging, self._after = paging, after
-        arguments: ListArguments = {"newest_first": newest_first, "search": search}
+        arguments: ListArguments = {
+            "newest_first": newest_first,
+            "search": search,
+            "due": due,
+        }
         if since is not None:
             arguments["since"] = since
         if until is not None:
@@ -90,7 +99,7 @@ class MemoryDetail(BaseModel):
     links: list[Link]
 
 
-class Correction(BaseModel, extra="forbid"):
+class Correction(Ending):
     """The text in place of a memory's."""
 
     text: str = Field(min_length=1)
@@ -204,7 +213,9 @@ async def correct(
 ) -> Memory:
     """Replace what a memory says, and return the new one; the old one stays, marked."""
     require_match(memory.scope, number, if_match)
-    return await memory.correct(number, correction.text)
+    return await memory.correct(
+        number, correction.text, expires=correction.expires, verify_by=correction.verify_by
+    )
 
 
 @router.put("/memories/{number}/pin", responses=write_responses(404, 412))
@@ -270,7 +281,8 @@ async def _load_detail(state: ServerState, memory: AsyncUserMemory, number: int)
     links = await store.links(scope, method=found.method)
     links = [link for link in links if number in (link.older, link.newer)]
     ends = [mark for mark in marks if mark.kind not in LIVE_KINDS]
-    if hidden := (await store.scope_version(scope)).hidden:
+    version = await store.scope_version(scope)
+    if hidden := await find_hidden(store, scope, version, state.clock()):
         others = {each for link in links for each in (link.older, link.newer)}
         others |= {mark.by for mark in ends if mark.by is not None}
         known = await store.memories(scope, ids=sorted(others))

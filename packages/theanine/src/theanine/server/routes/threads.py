@@ -13,6 +13,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, BeforeValidator, Field
 
 from theanine.client import AddReport, AsyncLiveSession
+from theanine.client.own_ends import with_ends
 from theanine.client.session import WINDOW
 from theanine.remembering.remember import RememberReport
 from theanine.server.access import Readable, Repeatable, Writable
@@ -20,10 +21,11 @@ from theanine.server.bodies import JsonBody, JsonRoute
 from theanine.server.names import read_name
 from theanine.server.parameters import IN_DIGITS, Time
 from theanine.server.problems import responses, write_responses
+from theanine.server.routes.ending import Ending
 from theanine.server.routes.recall import Recalled, RecallRequest
 from theanine.server.state import State
 from theanine.store.values import ForgetReport
-from theanine.types import Message, MessageFormat, Scalar, Turn, Utterance
+from theanine.types import Message, MessageFormat, Metadata, Scalar, Turn, Utterance
 
 router = APIRouter(prefix="/v1/users/{user}", route_class=JsonRoute, tags=["threads"])
 
@@ -34,7 +36,18 @@ ThreadKey = Annotated[
 ]
 
 
-class Words(BaseModel, extra="forbid"):
+class Logged(Ending):
+    """What is logged, with the application's own data."""
+
+    metadata: dict[str, Scalar] | None = None
+
+    @property
+    def all_metadata(self) -> Metadata:
+        """The metadata with the ends."""
+        return with_ends(self.metadata, self.expires, self.verify_by)
+
+
+class Words(Logged):
     """One message of a thread."""
 
     content: str | list[dict[str, Any]] = Field(
@@ -44,7 +57,6 @@ class Words(BaseModel, extra="forbid"):
         default=None, min_length=1, description="The application's id of the message."
     )
     at: Time | None = None
-    metadata: dict[str, Scalar] | None = None
 
 
 class Said(Words):
@@ -61,7 +73,7 @@ class SaidByAssistant(Words):
     )
 
 
-class NewMessages(BaseModel, extra="forbid"):
+class NewMessages(Logged):
     """Messages as the APIs of OpenAI and Anthropic have them."""
 
     messages: list[dict[str, Any]] = Field(default=[], max_length=10_000)
@@ -73,7 +85,6 @@ class NewMessages(BaseModel, extra="forbid"):
     )
     speaker: str = ""
     at: Time | None = None
-    metadata: dict[str, Scalar] | None = None
 
     @property
     def given(self) -> Sequence[Message | Utterance]:
@@ -132,7 +143,7 @@ ReadableThread = Annotated[AsyncLiveSession, Depends(_readable_thread)]
 async def add(memory: Writable, new: JsonBody[NewMessages]) -> AddReport:
     """Log messages as a whole session that ends at once, and remember it."""
     return await memory.add(
-        new.given, resent=new.resent, speaker=new.speaker, at=new.at, metadata=new.metadata
+        new.given, resent=new.resent, speaker=new.speaker, at=new.at, metadata=new.all_metadata
     )
 
 
@@ -143,7 +154,7 @@ async def add_to_thread(
     """Log messages of a thread; those that it has already are left out."""
     session = memory.session(thread, speaker=new.speaker)
     return await session.add(
-        new.given, recalled=new.recalled, resent=new.resent, at=new.at, metadata=new.metadata
+        new.given, recalled=new.recalled, resent=new.resent, at=new.at, metadata=new.all_metadata
     )
 
 
@@ -151,7 +162,7 @@ async def add_to_thread(
 async def hear(session: Thread, said: JsonBody[Said]) -> Turn:
     """Log what the user says; it is on disk when the answer comes."""
     return await session.hear(
-        said.content, speaker=said.speaker, id=said.id, at=said.at, metadata=said.metadata
+        said.content, speaker=said.speaker, id=said.id, at=said.at, metadata=said.all_metadata
     )
 
 
@@ -163,7 +174,7 @@ async def say(session: Thread, said: JsonBody[SaidByAssistant]) -> Turn:
         recalled=said.recalled,
         id=said.id,
         at=said.at,
-        metadata=said.metadata,
+        metadata=said.all_metadata,
     )
 
 

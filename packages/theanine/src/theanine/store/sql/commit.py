@@ -10,6 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from theanine.clock import micros, moment
+from theanine.ends import earliest_ends
 from theanine.errors import BadInput, NotFound
 from theanine.store.sql import schema as t
 from theanine.store.sql.leases import require_lease
@@ -33,7 +34,16 @@ from theanine.store.sql.rows import (
 from theanine.store.sql.scopes import find_scope, take_numbers
 from theanine.store.sql.vectors import insert_vectors, load_active_embedder, require_embedder
 from theanine.store.validate import check_text
-from theanine.types import Memory, MemoryBatch, Metadata, NewMark, NewMemory, Scope
+from theanine.types import (
+    IMPORTED,
+    QUOTING,
+    Memory,
+    MemoryBatch,
+    Metadata,
+    NewMark,
+    NewMemory,
+    Scope,
+)
 
 
 def commit_batch(
@@ -266,7 +276,8 @@ def _inherit_metadata(
 ) -> list[Metadata]:
     """Return the metadata of each new memory: what all that it was made from have in common.
 
-    A memory that names neither turns nor other memories has its session's.
+    It ends with the first of them that does. A memory that names neither turns nor other memories
+    has its session's, and ends with the first of its turns if a model made it of them.
     """
     turns = {turn for new in memories for turn in new.source_turns}
     stored = {memory for new in memories for memory in new.derived_from}
@@ -284,16 +295,31 @@ def _inherit_metadata(
         sources = [of_turn.get(turn, {}) for turn in new.source_turns]
         sources += [of_memory[memory] for memory in new.derived_from]
         sources += [inherited[index] for index in new.derived_from_new]
-        sources = sources or [read_metadata(session.metadata)]
-        inherited.append(
-            {
-                key: value
-                for key, value in sources[0].items()
-                # repr tells true from 1, which are equal
-                if all(key in other and repr(other[key]) == repr(value) for other in sources[1:])
-            }
-        )
+        ending = sources = sources or [read_metadata(session.metadata)]
+        if not (new.source_turns or new.derived_from or new.derived_from_new or _is_quote(new)):
+            ending = [*sources, *_turn_metadata(db, session)]
+        common = {
+            key: value
+            for key, value in sources[0].items()
+            # repr tells true from 1, which are equal
+            if all(key in other and repr(other[key]) == repr(value) for other in sources[1:])
+        }
+        inherited.append(common | earliest_ends(ending))
     return inherited
+
+
+def _is_quote(new: NewMemory) -> bool:
+    """Whether it says what was given, and no model wrote it."""
+    return new.made_by in (*QUOTING, IMPORTED)
+
+
+def _turn_metadata(db: sa.Connection, session: sa.Row[Any]) -> list[Metadata]:
+    """Return the metadata of a session's turns that have any of their own."""
+    c = t.turn.c
+    query = sa.select(c.metadata).where(
+        c.scope == session.scope, c.session == session.id, c.metadata != "{}"
+    )
+    return [read_metadata(metadata) for metadata in db.execute(query).scalars()]
 
 
 def insert_memories(db: sa.Connection, scope_id: int, memories: Sequence[Memory]) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
 from theanine.clock import micros
+from theanine.ends import VERIFY_BY
 from theanine.errors import BadInput, NotFound
 from theanine.store.sql import schema as t
 from theanine.store.sql.commit import insert_memories
@@ -29,6 +31,7 @@ from theanine.types import (
     STATEMENT,
     MarkKind,
     Memory,
+    Metadata,
     Relation,
     Scope,
     Utterance,
@@ -48,8 +51,12 @@ def correct_memory(
     speaker: str = "",
     embedder: str,
     at: datetime,
+    ends: Metadata = MappingProxyType({}),
 ) -> Memory:
-    """Log the correction as a turn in a session of its own, with the memory that it makes."""
+    """Log the correction as a turn in a session of its own, with the memory that it makes.
+
+    It is verified until its own ``ends`` say otherwise, but ends when what it corrects does.
+    """
     check_time(at, "the time of the correction")
     notes = {CORRECTS: str(memory)}
     said = Utterance(text=text, speaker=speaker or scope.user, at=at, notes=notes)
@@ -62,8 +69,10 @@ def correct_memory(
     vectors = np.asarray(vector, np.float32)[None]
     active = load_active_embedder(db)
     number_of_embedder = require_embedder(db, embedder, vectors.shape[1], active=active)
-    session = insert_session(db, scope_id, None, at, ended_at=at, metadata=old.metadata)
-    [turn] = insert_turns(db, scope_id, session, [utterance], old.metadata)
+    kept = {name: value for name, value in old.metadata.items() if name != VERIFY_BY}
+    metadata = {**kept, **ends}
+    session = insert_session(db, scope_id, None, at, ended_at=at, metadata=metadata)
+    [turn] = insert_turns(db, scope_id, session, [utterance], metadata)
     progress = {"upto": turn.id, "remembered_at": micros(at)}
     save_progress(db, scope_id, session, old.method, progress)
     new = Memory(
@@ -77,7 +86,7 @@ def correct_memory(
         source_turns=(turn.id,),
         method=old.method,
         made_by=CALLER,
-        metadata=old.metadata,
+        metadata=metadata,
     )
     insert_memories(db, scope_id, [new])
     insert_vectors(db, number_of_embedder, [(scope_id, new.id)], vectors)

@@ -16,6 +16,7 @@ from theanine.errors import BadInput, NotFound
 from theanine.store.residue_scan import Probes
 from theanine.store.sql import schema as t
 from theanine.store.sql.audit import load_pseudonyms
+from theanine.store.sql.ends import ended_sessions, ended_turns, has_ends
 from theanine.store.sql.erasure import Erasure
 from theanine.store.sql.rows import chunks, dumps, require_session
 from theanine.store.sql.scopes import find_scope
@@ -271,26 +272,27 @@ def _drop_empty_sessions(erasure: Erasure, sessions: Collection[int]) -> None:
 # expiry
 
 
-def count_expired(db: sa.Connection, scope: Scope, before: datetime) -> int:
-    """Return how many turns and imported memories were said before a time."""
+def has_expired(
+    db: sa.Connection, scope: Scope, before: datetime | None, ended_by: datetime
+) -> bool:
+    """Return whether :func:`expire` would erase anything."""
     scope_id = find_scope(db, scope)
-    counts = (_expired_turns(scope_id, before), _expired_imports(scope_id, before))
-    return sum(
-        db.execute(sa.select(sa.func.count()).select_from(query.subquery())).scalar_one()
-        for query in counts
+    return any(
+        find(db, scope_id, before, ended_by)
+        for find in (_find_expired_turns, _find_expired_imports)
     )
 
 
-def expire(db: sa.Connection, scope: Scope, before: datetime) -> Erased:
+def expire(db: sa.Connection, scope: Scope, before: datetime | None, ended_by: datetime) -> Erased:
     """Erase turns and imported memories from before a time, and all that was made from them.
 
-    Those without a date stay: nothing tells their age.
+    Of those without a date nothing tells the age: they stay. What has an end of its own goes by
+    then, however old it is.
     """
     erasure = Erasure(db, find_scope(db, scope))
     scope_id = erasure.scope_id
-    turns = list(db.execute(_expired_turns(scope_id, before)).scalars())
-    _forget_turns(erasure, turns)
-    sessions = set(db.execute(_expired_imports(scope_id, before)).scalars())
+    _forget_turns(erasure, _find_expired_turns(db, scope_id, before, ended_by))
+    sessions = set(_find_expired_imports(db, scope_id, before, ended_by))
     for session in sorted(sessions):
         given = (t.given.c.scope == scope_id, t.given.c.session == session)
         texts = list(db.execute(sa.select(t.given.c.text).where(*given)).scalars())
@@ -305,7 +307,29 @@ def expire(db: sa.Connection, scope: Scope, before: datetime) -> Erased:
     return erasure.report(scope), erasure.probes
 
 
-def _expired_turns(scope_id: int, before: datetime) -> sa.Select[int]:
+def _find_expired_turns(
+    db: sa.Connection, scope_id: int, before: datetime | None, ended_by: datetime
+) -> list[int]:
+    """Return the numbers of the turns that were said before a time or have ended by another."""
+    found = set(ended_turns(db, scope_id, ended_by)) if has_ends(db, scope_id) else set[int]()
+    if before is not None:
+        found.update(db.execute(_said_before(scope_id, before)).scalars())
+    return sorted(found)
+
+
+def _find_expired_imports(
+    db: sa.Connection, scope_id: int, before: datetime | None, ended_by: datetime
+) -> list[int]:
+    """Return the numbers of the sessions of imported memories of which the same is true."""
+    found = set(ended_sessions(db, scope_id, ended_by)) if has_ends(db, scope_id) else set[int]()
+    given = sa.select(t.given.c.session).where(t.given.c.scope == scope_id).distinct()
+    found.intersection_update(db.execute(given).scalars() if found else ())
+    if before is not None:
+        found.update(db.execute(_imported_before(scope_id, before)).scalars())
+    return sorted(found)
+
+
+def _said_before(scope_id: int, before: datetime) -> sa.Select[int]:
     session = sa.and_(t.session.c.scope == t.turn.c.scope, t.session.c.id == t.turn.c.session)
     return (
         sa.select(t.turn.c.id)
@@ -314,7 +338,7 @@ def _expired_turns(scope_id: int, before: datetime) -> sa.Select[int]:
     )
 
 
-def _expired_imports(scope_id: int, before: datetime) -> sa.Select[int]:
+def _imported_before(scope_id: int, before: datetime) -> sa.Select[int]:
     """Select sessions of imported memories that ended before a time."""
     session = sa.and_(t.session.c.scope == t.given.c.scope, t.session.c.id == t.given.c.session)
     return (

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from theanine.store.residue_scan import Probes
 from theanine.store.sql import schema as t
+from theanine.store.sql.ends import has_ends, recount_ends
 from theanine.store.sql.journal import erased_columns
 from theanine.store.sql.repetition import ErasedWords
 from theanine.store.sql.rows import chunks, local_time
@@ -255,6 +256,8 @@ class Erasure:
         self._collect_texts(match, [failure])
         reason = "failed before something was forgotten; the reason was erased too"
         self.db.execute(t.remembering.update().where(*match).values(failure=reason))
+        if has_ends(self.db, self.scope_id):
+            recount_ends(self.db, self.scope_id)
         invalidate_scope(self.db, self.scope_id)
 
     def report(self, scope: Scope) -> ForgetReport:

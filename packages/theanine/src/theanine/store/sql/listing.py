@@ -63,17 +63,22 @@ def list_turns(
 ) -> list[Turn]:
     """Return a page of turns."""
     turn, owner = t.turn.c, t.session.c
+    scope_id = find_scope(db, scope)
     of_session = owner.metadata.label("session_metadata")
     query = (
         sa.select(turn.id, turn.speaker, turn.text, turn.shared, turn.metadata, of_session)
         .join(t.session, sa.and_(owner.scope == turn.scope, owner.id == turn.session))
-        .where(turn.scope == find_scope(db, scope))
+        .where(turn.scope == scope_id)
     )
     if session is not None:
         query = query.where(turn.session == session)
     if thread is not None:
         query = query.where(owner.thread == thread)
     query = _shown(query, listing.hidden, turn.session, turn.id, listing.hidden.turns)
+    if listing.in_effect:
+        of_corrected = t.source.c.memory.in_(_select_corrected(scope_id))
+        behind = sa.select(t.source.c.turn).where(t.source.c.scope == scope_id, of_corrected)
+        query = query.where(turn.id.not_in(behind))
 
     def has_words(row: sa.Row[Any]) -> bool:
         return listing.matches(f"{row.speaker} {row.text} {row.shared}")
@@ -110,6 +115,8 @@ def list_memories(
         )
         query = query.where(memory.id.in_(pins) if pinned else memory.id.not_in(pins))
     query = _shown(query, listing.hidden, memory.session, memory.id, listing.hidden.memories)
+    if listing.in_effect:
+        query = query.where(memory.id.not_in(_select_corrected(scope_id)))
 
     def has_words(row: sa.Row[Any]) -> bool:
         return listing.matches(" ".join([*json.loads(row.speakers), row.text]))
@@ -119,6 +126,11 @@ def list_memories(
     )
     by_number = {stored.id: stored for stored in load_memories(db, scope, ids=numbers)}
     return [by_number[number] for number in numbers]
+
+
+def _select_corrected(scope_id: int) -> sa.Select[int]:
+    mark = t.mark.c
+    return sa.select(mark.memory).where(mark.scope == scope_id, mark.kind == "corrected")
 
 
 def _shown(

@@ -32,6 +32,7 @@ SELECT_VERSION: Reads = (
                 t.scope_state.c.next_mark,
                 t.scope_state.c.time_zone,
                 t.scope_state.c.hidden,
+                t.scope_state.c.expires_at,
             ).where(t.scope_state.c.scope == SCOPE)
         )
     ),
@@ -58,6 +59,7 @@ def version_from_rows(states: Sequence[Any], embedders: Sequence[Any]) -> ScopeV
         embedder=embedders[0].name if embedders else "",
         time_zone=state.time_zone or "",
         hidden=read_hidden(state.hidden),
+        expires_at=None if state.expires_at is None else moment(state.expires_at),
     )
 
 

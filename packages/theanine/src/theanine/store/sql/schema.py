@@ -73,6 +73,7 @@ scope_state = _table(
     sa.Column("restored_versions", _TEXT, nullable=False, server_default="{}"),
     sa.Column("recent_changes", _TEXT, nullable=False, server_default=""),  # see changes.py
     sa.Column("hidden", _TEXT, nullable=False, server_default=""),  # see hiding.py
+    sa.Column("expires_at", sa.BigInteger),  # the earliest end of anything in it; see ends.py
 )
 
 holder = _table(

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from theanine.errors import BadInput
 from theanine.store.sql import schema as t
 from theanine.store.sql import versions as v
+from theanine.store.sql.ends import recount_ends
 from theanine.store.sql.export_codec import COUNTERS, IMMUTABLE, KEYS, TABLES
 from theanine.store.sql.scopes import (
     load_named_scopes,
@@ -58,6 +59,7 @@ def place_scope(
         _delete_scope(db, staged.id)
         return
     _raise_counters(db, staged.id)
+    recount_ends(db, staged.id)
     if not stored:
         restored.new += 1 + sum(_count(db, staged.id, table) for table in TABLES.values())
         _name(db, staged, staged.versions or (v.UNVERSIONED if staged.whole else {}))

@@ -25,6 +25,7 @@ from theanine.store.residue_scan import Probes
 from theanine.store.sql import (
     commit,
     corrections,
+    ends,
     erase,
     erasures,
     holders,
@@ -353,10 +354,14 @@ class SqlStore(SqlDatabase):
 
         return await self._forget(scope, forget)
 
-    async def expire(self, scope: Scope, before: datetime) -> ForgetReport | None:
-        if not await self.read(erase.count_expired, scope, before):
+    ended = reading(ends.load_ended)
+
+    async def expire(
+        self, scope: Scope, before: datetime | None, ended_by: datetime
+    ) -> ForgetReport | None:
+        if not await self.read(erase.has_expired, scope, before, ended_by):
             return None
-        return await self._forget(scope, lambda db: erase.expire(db, scope, before))
+        return await self._forget(scope, lambda db: erase.expire(db, scope, before, ended_by))
 
     async def _forget(
         self, scope: Scope, work: Callable[[sa.Connection], erase.Erased]

@@ -17,6 +17,7 @@ from theanine.store.processes import is_dead, is_local
 from theanine.store.resent import LoggedTurn, possible_keys, separate_edits
 from theanine.store.sql import schema as t
 from theanine.store.sql.changes import take_turn_numbers
+from theanine.store.sql.ends import note_ends
 from theanine.store.sql.fixed import SCOPE, FixedSelect, Read, in_numbers, read_rows
 from theanine.store.sql.holders import load_living_holders
 from theanine.store.sql.remembering import mark_pending
@@ -128,6 +129,7 @@ def insert_session(
         "pause": None if pause is None else duration_micros(pause),
     }
     insert_rows(db, t.session, [row])
+    note_ends(db, scope_id, [metadata])
     return number
 
 
@@ -259,6 +261,7 @@ def insert_turns(
         for turn, utterance in zip(turns, utterances, strict=True)
     ]
     insert_rows(db, t.turn, rows)
+    note_ends(db, scope_id, (utterance.metadata for utterance in utterances))
     return turns
 
 

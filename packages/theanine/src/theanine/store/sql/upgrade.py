@@ -15,7 +15,7 @@ from theanine.store.sql.walls import create_walls
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0024"
+HEAD = "0025"
 """The newest revision in ``migrations/versions``; a test compares the two."""
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from theanine.clock import load_zone
+from theanine.clock import load_zone, micros
 from theanine.errors import SettingsError
 from theanine.store.sql import schema as t
 from theanine.store.sql.claims import note_change
@@ -110,18 +110,24 @@ def load_tenant_retentions(db: sa.Connection) -> dict[str, timedelta]:
     }
 
 
-def load_retentions(db: sa.Connection, scope: Scope | None = None) -> list[tuple[Scope, timedelta]]:
-    """Return the scopes, or the one, whose turns expire, and after how long."""
+def load_retentions(
+    db: sa.Connection, scope: Scope | None, ended_by: datetime
+) -> list[tuple[Scope, timedelta | None]]:
+    """Return the scopes, or the one, whose turns expire, and after how long.
+
+    None for those in which only what has an end of its own does, and one has come.
+    """
     default, tenants = load_store_retention(db), load_tenant_retentions(db)
     s = t.scope_state.c
-    query = sa.select(s.retention).order_by(s.scope)
+    has_ended = sa.func.coalesce(s.expires_at <= micros(ended_by), sa.false()).label("has_ended")
+    query = sa.select(s.retention, has_ended).order_by(s.scope)
     if default is None and not tenants:
-        query = query.where(s.retention.is_not(None))
-    found: list[tuple[Scope, timedelta]] = []
+        query = query.where(sa.or_(s.retention.is_not(None), has_ended))
+    found: list[tuple[Scope, timedelta | None]] = []
     for owner, row in load_with_scopes(db, query, s.scope, scope):
         kept = tenants.get(owner.tenant, default)
         if row.retention is not None:
             kept = timedelta(seconds=row.retention)
-        if kept is not None:
+        if kept is not None or row.has_ended:
             found.append((owner, kept))
     return found
