@@ -247,7 +247,8 @@ class Engine(Recalling):
     async def _complete(self, reports: Sequence[RememberReport], *, wait: bool) -> list[LeftOut]:
         """Carry marks over to new memories and, where they are many, store the log index.
 
-        Unless ``wait``, its vectors are left to be made later. Returns the users who were left out, because their data is damaged.
+        Unless ``wait``, its vectors are left to be made later. Returns the users who were left out,
+        because their data is damaged.
         """
         left_out: list[LeftOut] = []
         for owner in dict.fromkeys(report.scope for report in reports if not report.damaged):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from theanine.embeddings.base import embed_queries
+from theanine.lazy_pattern import lazy_pattern
 from theanine.recall.context import RecallContext
 from theanine.recall.identifiers import Identifier, find_identifiers, find_names
 from theanine.retrieval import cue_words
@@ -21,30 +23,32 @@ from theanine.types import Utterance
 
 MAX_QUERY = 4_000
 """Characters of a query, half of them its last: a longer one is a document, not a question."""
-_ASKS = re.compile(
+_ASKS = lazy_pattern(
     r"[?？؟]\W*$|^\W*(?:what|which|who|whom|whose|when|where|why|how|tell me|remind me|list|show|"
     r"summari[sz]e|recap|find|give me|name|do you (?:know|remember)|walk me)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 KEYWORDS = 4
 """Words of a text that are taken for what is looked for, even if they ask nothing."""
-_ASKS_AT_END = re.compile(r"[?？؟]\W*$")
-_PAST = re.compile(
+_ASKS_AT_END = lazy_pattern(r"[?？؟]\W*$")
+_PAST = lazy_pattern(
     r"\b(?:did|was|were|had|have|has|been|happen\w*|said|told|went|\w{3,}ed|ate|met|saw|got|made|"
     r"read|bought|came|left|took|gave|ran|spoke|wrote|thought|felt|heard|lost|won|paid|sold)\b",
     re.IGNORECASE,
 )
-_OF_ASSISTANT = {
-    **cue_words.OF_ASSISTANT,
-    "en": re.compile(
-        r"\b(?:did|have|had|were|was it) you (?:\w+ly )?(?:ever |just |once )?(?:say|said|saying|"
-        r"tell|told|recommend\w*|suggest\w*|advis\w+|propos\w+|writ\w+|wrote|draft\w*|translat\w+|"
-        r"explain\w*|answer\w*|repl\w+|mention\w*|list\w*|promis\w+|warn\w*|give|given|come up)\b|"
-        r"\byour (?:advice|suggestion|recommendation|answer|reply|explanation|proposal|tip)s?\b",
-        re.IGNORECASE,
-    ),
-}
-_ASKED = re.compile(
+_OF_ASSISTANT = ChainMap[Language, re.Pattern[str]](
+    {
+        "en": lazy_pattern(
+            r"\b(?:did|have|had|were|was it) you (?:\w+ly )?(?:ever |just |once )?(?:say|said|saying|"
+            r"tell|told|recommend\w*|suggest\w*|advis\w+|propos\w+|writ\w+|wrote|draft\w*|translat\w+|"
+            r"explain\w*|answer\w*|repl\w+|mention\w*|list\w*|promis\w+|warn\w*|give|given|come up)\b|"
+            r"\byour (?:advice|suggestion|recommendation|answer|reply|explanation|proposal|tip)s?\b",
+            re.IGNORECASE,
+        )
+    },
+    cue_words.OF_ASSISTANT,
+)
+_ASKED = lazy_pattern(
     r"\b(?:did|have|had) i (?:\w+ly )?(?:ever |just |once )?(?:ask|asked|request|requested)\b|"
     r"\bmy (?:\w+ )*(?:question|request)s?\b",
     re.IGNORECASE,

@@ -22,6 +22,7 @@ from typing import Any, Literal, cast
 
 import Stemmer
 
+from theanine.lazy_pattern import lazy_pattern
 from theanine.stop_words import STOP_WORDS
 
 Language = Literal[
@@ -61,7 +62,7 @@ _CROSSED = str.maketrans("đøłħŧı", "dolhti")
 """Letters that differ by a stroke or a dot, which Unicode takes for letters of their own."""
 _ACCENTS = str.maketrans("áéíóú", "aeiou")
 _LAST_LATIN = "\u024f"
-_MODAL_MAY = re.compile(
+_MODAL_MAY = lazy_pattern(
     r"(?<!in )(?<!of )(?<!by )(?<!last )(?<!next )(?<!this )(?<!early )(?<!late )(?<!since )"
     r"(?<!until )(?<!\d )(?<!st )(?<!nd )(?<!rd )(?<!th )\bmay\b(?! \d)"
     r"|(?:^|(?<=[.?!] ))May(?= (?:I|we|you|he|she|it|they)\b)"
@@ -161,13 +162,13 @@ _votes_elsewhere = _shared(
 _letter_votes = _shared(_LETTERS)
 """What function words, words for dates and letters say of the language of a text."""
 GRAMMAR: dict[Language, re.Pattern[str]] = {
-    "zh": re.compile(
+    "zh": lazy_pattern(
         "什么时候|什么样|为什么|多长时间|怎么样|什么|怎么|哪里|哪儿|哪个|哪天|哪一?[类种部些]|多少|多久|"
         "这样|那样|这些|那些|我们|你们|他们|她们|咱们|自己|一下|一个|一些|因为|所以|但是|不过|可是|如果|要是|"
         "的时候|已经|现在|以后|之后|然后|还是|就是|不是|没有|有没有|可以|"
         "[的了吗呢吧啊呀么是在有和跟与就都也还很太这那我你您他她它们把被给对让从到要会能没不过着地得谁几吗]"
     ),
-    "ja": re.compile(
+    "ja": lazy_pattern(
         "どのくらい|どうやって|どうして|どんなふうに|どんな|どこ|どれ|どの|どう|いくら|いくつ|いつも|いつ|なぜ|なに|何の|何を|"
         "という|そういえば|そう|これ|それ|あれ|この|その|あの|ここ|です|ます|でした|ました|ません|ない|なかった|"
         "している|してい[るた]|して[るた]|てい[るた]|してる|した|する|される|された|だった|だよ|だけど|だから|けど|から|まで|"

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import exc
-from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.compiler import compiles
 
 from theanine.store.sql.scopes import find_scope
@@ -40,6 +39,8 @@ class in_numbers(sa.ColumnElement[bool]):  # noqa: N801 (SQL elements are in low
 
 @compiles(in_numbers, "sqlite")
 def _in_json(element: in_numbers, compiler: Any, **options: Any) -> str:
+    from sqlalchemy.dialects.postgresql import ARRAY  # SQLite needs none of its dialect
+
     numbers = compiler.process(sa.bindparam("numbers", type_=sa.Text), **options)
     column = compiler.process(element.column, **options)
     return f"{column} IN (SELECT value FROM json_each({numbers}))"
