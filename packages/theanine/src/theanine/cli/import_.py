@@ -173,8 +173,7 @@ def import_(
                     imported[-1].show()
             _show_notes(file, reader)
         unread = _unread(client, imported)
-    for user in unread:
-        _read_later(options, user)
+    _read_later(options, unread)
     if output:
         output.show([{**to_json(each.report), "memories_new": each.memories} for each in imported])
     if any(session.failure for each in imported for session in each.sessions):
@@ -191,15 +190,16 @@ def _unread(client: Client, imported: Sequence[_Imported]) -> list[str]:
     return [user for user, count in turns.items() if count >= MIN_LAG]
 
 
-def _read_later(options: AddOptions, user: str) -> None:
-    """Make the vectors of a user's turns in another process, for which nobody waits."""
-    text = f"{user}: searchable; made better in the background, which `theanine remember` waits for"
-    print(visible(text), file=sys.stderr)
+def _read_later(options: AddOptions, users: Sequence[str]) -> None:
+    """Make the vectors of users' turns in other processes, for which nobody waits."""
     environment = {
         "THEANINE_STORE": options.store or default_store(),
         "THEANINE_EMBEDDER": options.embedder,
     }
-    start_detached(["remember", "--user", user, VECTORS], environment=environment)
+    for user in users:
+        found = f"{user}: all of it can be found by its words now, and soon by its meaning"
+        print(visible(f"{found} (`theanine remember` waits for that)"), file=sys.stderr)
+        start_detached(["remember", "--user", user, VECTORS], environment=environment)
 
 
 @contextmanager

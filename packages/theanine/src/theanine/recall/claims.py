@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from calendar import day_name, month_name
-from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 
 from theanine.retrieval.languages import UNSPACED, date_words, guess_language, written_words
 from theanine.stop_words import STOP_WORDS
 
+_LATEST = 1_024
+"""Texts that stay read: each is compared with several others."""
 FRAME = 0.7
 """Share of the words of two statements, without numbers and names, that a frame has in common."""
 ENDED = 0.5
@@ -83,6 +84,7 @@ def tells_change(text: str) -> bool:
     return bool(_FROM_TO.search(text) or _tells_ending(text))
 
 
+@lru_cache(maxsize=_LATEST)
 def _tells_ending(text: str) -> bool:
     """Whether something ended, by a cue that is not denied."""
     return any(
@@ -118,11 +120,10 @@ def _moves_on(newer: str, older: str) -> bool:
     return False
 
 
-def _happened(text: str) -> Iterator[str]:
-    """Yield the sentences of a text that tell of no plan or wish."""
-    for sentence in _SENTENCES.findall(text):
-        if not tells_plan(sentence):
-            yield sentence
+@lru_cache(maxsize=_LATEST)
+def _happened(text: str) -> tuple[str, ...]:
+    """Return the sentences of a text that tell of no plan or wish."""
+    return tuple(each for each in _SENTENCES.findall(text) if not tells_plan(each))
 
 
 def _ends(newer: str, older: str) -> bool:
@@ -140,8 +141,9 @@ def _repeated_in_ending(newer: str, older: str) -> int:
     return max((len(words & _matters(each)) for each in ending), default=0)
 
 
-def _matters(text: str) -> set[str]:
-    return {_JOBS.get(word, word) for word in written_words(text) if len(word) > 1}
+@lru_cache(maxsize=_LATEST)
+def _matters(text: str) -> frozenset[str]:
+    return frozenset(_JOBS.get(word, word) for word in written_words(text) if len(word) > 1)
 
 
 def _is_same_frame(newer: str, older: str) -> bool:

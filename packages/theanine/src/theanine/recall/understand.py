@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -36,17 +35,12 @@ _PAST = lazy_pattern(
     r"read|bought|came|left|took|gave|ran|spoke|wrote|thought|felt|heard|lost|won|paid|sold)\b",
     re.IGNORECASE,
 )
-_OF_ASSISTANT = ChainMap[Language, re.Pattern[str]](
-    {
-        "en": lazy_pattern(
-            r"\b(?:did|have|had|were|was it) you (?:\w+ly )?(?:ever |just |once )?(?:say|said|saying|"
-            r"tell|told|recommend\w*|suggest\w*|advis\w+|propos\w+|writ\w+|wrote|draft\w*|translat\w+|"
-            r"explain\w*|answer\w*|repl\w+|mention\w*|list\w*|promis\w+|warn\w*|give|given|come up)\b|"
-            r"\byour (?:advice|suggestion|recommendation|answer|reply|explanation|proposal|tip)s?\b",
-            re.IGNORECASE,
-        )
-    },
-    cue_words.OF_ASSISTANT,
+_OF_ASSISTANT = lazy_pattern(
+    r"\b(?:did|have|had|were|was it) you (?:\w+ly )?(?:ever |just |once )?(?:say|said|saying|"
+    r"tell|told|recommend\w*|suggest\w*|advis\w+|propos\w+|writ\w+|wrote|draft\w*|translat\w+|"
+    r"explain\w*|answer\w*|repl\w+|mention\w*|list\w*|promis\w+|warn\w*|give|given|come up)\b|"
+    r"\byour (?:advice|suggestion|recommendation|answer|reply|explanation|proposal|tip)s?\b",
+    re.IGNORECASE,
 )
 _ASKED = lazy_pattern(
     r"\b(?:did|have|had) i (?:\w+ly )?(?:ever |just |once )?(?:ask|asked|request|requested)\b|"
@@ -136,7 +130,7 @@ def understand(
         alone=alone,
         identifiers=find_identifiers(rest),
         names=find_names(rest, language),
-        of_assistant=_OF_ASSISTANT.get(language, _NOTHING).search(latest) is not None,
+        of_assistant=_about_assistant(language).search(latest) is not None,
         asked=language == "en" and _ASKED.search(latest) is not None,
         spread=cue_words.SPREAD.get(language, cue_words.SPREAD["en"]).search(latest) is not None,
     )
@@ -154,6 +148,11 @@ def _asks(text: str, language: Language) -> bool:
         return True
     cues = cue_words.QUESTION_CUES.get(language)
     return bool(cues) and any(cues[name].search(text) for name in _ASKING if name in cues)
+
+
+def _about_assistant(language: Language) -> re.Pattern[str]:
+    """Return what tells that a question is about what the assistant told the asker."""
+    return _OF_ASSISTANT if language == "en" else cue_words.OF_ASSISTANT.get(language, _NOTHING)
 
 
 def _order(text: str, language: Language) -> tuple[Literal["newest", "oldest"] | None, bool]:

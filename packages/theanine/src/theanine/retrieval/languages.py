@@ -201,7 +201,11 @@ def normalize(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold().replace("i\u0307", "i")  # the Turkish İ
 
 
-@lru_cache(maxsize=4_096)
+_LATEST = 4_096
+"""Texts whose words are kept: what is remembered is read several times in a row."""
+
+
+@lru_cache(maxsize=_LATEST)
 def guess_language(text: str) -> Language:
     """Return the language that a text seems to be in; English if in doubt."""
     text = normalize(text)
@@ -303,18 +307,19 @@ def without_modal(text: str) -> str:
     return _MODAL_MAY.sub(" ", text) if "may" in text or "May" in text else text
 
 
-def split_words(text: str) -> list[tuple[str, str]]:
+@lru_cache(maxsize=_LATEST)
+def split_words(text: str) -> tuple[tuple[str, str], ...]:
     """Return the content words of a text, each with its term: its stem, or an English stem."""
     language = guess_language(text)
     text = normalize(without_modal(text) if language == "en" else text)
     stop_words = STOP_WORDS[language]
     if language == "en" and not UNSPACED.search(text):
-        return [
+        return tuple(
             (word, stem(_without_accents(word)))
             for word in WORD.findall(text)
             if word not in stop_words
             and (word.isascii() or word.translate(_ACCENTS) not in stop_words)
-        ]
+        )
     words: list[tuple[str, str]] = []
     for word in WORD.findall(_FOREIGN.sub(r" \g<0> ", text)):
         if UNSPACED.search(word):
@@ -325,14 +330,15 @@ def split_words(text: str) -> list[tuple[str, str]]:
                 if language != "en"
                 else [(word, stem(_without_accents(word)))]
             )
-    return words
+    return tuple(words)
 
 
-def written_words(text: str) -> list[str]:
+@lru_cache(maxsize=_LATEST)
+def written_words(text: str) -> tuple[str, ...]:
     """Return the content words of a text as written; in scripts without spaces its characters."""
     stop_words = STOP_WORDS[guess_language(text)]
     words = [word for word in WORD.findall(normalize(text)) if word not in stop_words]
-    return [part for word in words for part in (word if UNSPACED.search(word) else [word])]
+    return tuple(part for word in words for part in (word if UNSPACED.search(word) else [word]))
 
 
 def in_english(text: str) -> str:

@@ -216,7 +216,7 @@ class Ranking:
         return self._names.remove_from(text)
 
     def _query_words(self, query: Query) -> list[tuple[str, str]]:
-        return split_words(self._names.remove_from(query.text))
+        return [*split_words(self._names.remove_from(query.text))]
 
     def scores(self, query: Query) -> Scores:
         """Score every unit; higher is better, no fixed scale."""

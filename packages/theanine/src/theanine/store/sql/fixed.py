@@ -39,8 +39,6 @@ class in_numbers(sa.ColumnElement[bool]):  # noqa: N801 (SQL elements are in low
 
 @compiles(in_numbers, "sqlite")
 def _in_json(element: in_numbers, compiler: Any, **options: Any) -> str:
-    from sqlalchemy.dialects.postgresql import ARRAY  # SQLite needs none of its dialect
-
     numbers = compiler.process(sa.bindparam("numbers", type_=sa.Text), **options)
     column = compiler.process(element.column, **options)
     return f"{column} IN (SELECT value FROM json_each({numbers}))"
@@ -48,6 +46,8 @@ def _in_json(element: in_numbers, compiler: Any, **options: Any) -> str:
 
 @compiles(in_numbers)
 def _in_array(element: in_numbers, compiler: Any, **options: Any) -> str:
+    from sqlalchemy.dialects.postgresql import ARRAY  # SQLite needs none of its dialect
+
     numbers = compiler.process(sa.bindparam("numbers", type_=ARRAY(sa.Integer)), **options)
     return f"{compiler.process(element.column, **options)} = ANY({numbers})"
 
