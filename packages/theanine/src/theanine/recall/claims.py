@@ -14,7 +14,7 @@ from itertools import chain
 from theanine.retrieval.languages import UNSPACED, date_words, guess_language, written_words
 from theanine.stop_words import STOP_WORDS
 
-_LATEST = 1_024
+_LATEST = 4_096
 """Texts that stay read: each is compared with several others."""
 FRAME = 0.7
 """Share of the words of two statements, without numbers and names, that a frame has in common."""
@@ -68,15 +68,21 @@ _JOBS = {"job": "work", "jobs": "work", "working": "work", "works": "work", "wor
 """English words for what one does for a living: who quits a job no longer works there."""
 
 
+@lru_cache(maxsize=_LATEST)
 def replaces(newer: str, older: str) -> bool:
     """Whether the newer of two statements of one speaker says that the older holds no more."""
     if _QUESTION.search(newer) or _QUESTION.search(older):
         return False
-    words, own = set(written_words(older)), set(written_words(newer))
+    words, own = _words(older), _words(newer)
     is_ended = _tells_ending(newer) and not _tells_ending(older)
     if len(words & own) >= SAME * len(words | own) and not is_ended:  # said again
         return False
     return _moves_on(newer, older) or _ends(newer, older) or _is_same_frame(newer, older)
+
+
+@lru_cache(maxsize=_LATEST)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(written_words(text))
 
 
 def tells_change(text: str) -> bool:
@@ -108,7 +114,7 @@ def _moves_on(newer: str, older: str) -> bool:
 
     In other languages than English, whose prepositions say more, X and Y must be names or numbers.
     """
-    words = set(written_words(older))
+    words = _words(older)
     is_english = guess_language(newer) == "en"
     for sentence in filter(_CHANGING.search, _happened(newer)):
         for match in _FROM_TO.finditer(sentence):
@@ -151,19 +157,31 @@ def _is_same_frame(newer: str, older: str) -> bool:
 
     A name that differs beside something else, or at the start, makes it another person's.
     """
-    values, own = ({value.casefold() for value in _VALUE.findall(t)} for t in (older, newer))
+    values, own = _values(older), _values(newer)
     language = guess_language(newer)
     if not values or not own or values == own or language == "de":
         return False
     changed = values ^ own
     names = {value for value in changed if value[0].isalpha()} - calendar_words(language)
     starts = {start[0].casefold() for text in (older, newer) if (start := _START.search(text))}
-    both = {*written_words(older)} & {*written_words(newer)}
+    both = _words(older) & _words(newer)
     if (names and len(changed) > 2) or starts - both - STOP_WORDS.get(language, frozenset()):
         return False
-    rest, other = (set(written_words(_VALUE.sub(" ", t))) for t in (older, newer))
+    rest, other = _frame(older), _frame(newer)
     common = rest & other
     return len(common) > 1 and len(common) >= FRAME * max(len(rest), len(other))
+
+
+@lru_cache(maxsize=_LATEST)
+def _values(text: str) -> frozenset[str]:
+    """Return the numbers, dates and names in a text."""
+    return frozenset(value.casefold() for value in _VALUE.findall(text))
+
+
+@lru_cache(maxsize=_LATEST)
+def _frame(text: str) -> frozenset[str]:
+    """Return the words of a text without them."""
+    return frozenset(written_words(_VALUE.sub(" ", text)))
 
 
 @cache
