@@ -27,9 +27,6 @@ COMMANDS = {
 }
 """Commands on a store of a few turns, and their goals in seconds of CPU time."""
 PROMPT = (
-    '{"hook_event_name": "UserPromptSubmit", "session_id": "a", '
-    '"prompt": "Who feeds the cat?"}'
-)
     '{"hook_event_name": "UserPromptSubmit", "session_id": "a", "prompt": "Who feeds the cat?"}'
 )
 """What the hook reads; the server ends at the end of its input, before any request."""

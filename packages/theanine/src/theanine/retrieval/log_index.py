@@ -140,8 +140,13 @@ class LogIndex:
         await self.extend(state, embedder)
 
     async def prepare(self, state: ScopeVersion, embedder: Embedder) -> None:
-        """Make the stand-in, if a recall would need one."""
-        if await self._is_far_behind(state, embedder):
+        """Read what a recall needs at least; of the encoder's vectors none.
+
+        It makes some itself, and for many takes the stand-in.
+        """
+        if embedder.name != ENCODER:
+            await self.extend(state, embedder)
+        elif await self._is_far_behind(state, embedder):
             await self.stand_in(state)
 
     async def _is_far_behind(self, state: ScopeVersion, embedder: Embedder) -> bool:
