@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from natural import TURNS, material, sessions
 
 import theanine
-from theanine.embeddings.static import NAME
+from theanine.embeddings.encoder import DIMENSION, NAME
 from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.snapshot import SnapshotStamp, pack, unpack
 from theanine.store import open_store
@@ -83,8 +83,10 @@ async def make_templates(count: int, memories: int) -> list[Template]:
         async with theanine.aopen(path, method=METHOD) as client:
             for seed, scope in enumerate(scopes):
                 transcripts = tuple(sessions(sentences, turns, seed))
-                await client.user(scope.user).log(History(name="ana", transcripts=transcripts))
-            await client.remember()
+                user = client.user(scope.user)
+                await user.log(History(name="ana", transcripts=transcripts))
+                await user.remember()
+                await user.warm_up()
         store = _open(path)
         await store.open()
         try:
@@ -172,7 +174,7 @@ async def load(location: str, users: int, templates: Sequence[Template]) -> Load
 def _prepare(db: sa.Connection) -> int:
     """Insert what all scopes need, embedder and default method; return the next scope's number."""
     if db.execute(sa.select(t.embedder)).first() is None:
-        db.execute(t.embedder.insert().values(id=1, name=NAME, dimension=256, active=True))
+        db.execute(t.embedder.insert().values(id=1, name=NAME, dimension=DIMENSION, active=True))
         db.execute(t.setting.insert().values(name="method", value=METHOD))
     return 1 + (db.execute(sa.select(sa.func.max(t.scope.c.id))).scalar() or 0)
 

@@ -1,4 +1,4 @@
-"""The default method on natural sentences: import, first recall, recalls and memory at three sizes.
+"""The default method on natural sentences: import, vectors, recalls and memory at three sizes.
 
 The sentences are those of the bundled conversation, or of LoCoMo where ``THEANINE_DATA`` is set,
 recombined with variations; the default links them as it would a user's.
@@ -74,6 +74,7 @@ def natural() -> list[Figure]:
     for size, (p50, p95, first_goal) in GOALS.items():
         with TemporaryDirectory() as folder:
             path, seconds, busy = _imported(folder, sentences, size)
+            encoded, encoding = _encoded(path)
             (first, first_cpu), recalls, resident = _ask(path, questions)
         times, cpu = ([1_000 * recall[column] for recall in recalls] for column in (0, 1))
         load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
@@ -82,6 +83,8 @@ def natural() -> list[Figure]:
         figures += [
             Figure(name=f"{name}: import", value=size / seconds, unit="turns/s",
                    goal=TURNS_A_SECOND, at_least=True, note=load),
+            Figure(name=f"{name}: vectors, made afterwards", value=size / encoded, unit="turns/s",
+                   note=f"{size / encoding:,.0f} in a second of CPU time"),
             Figure(name=f"{name}: first recall", value=first, unit="s", goal=first_goal,
                    note=f"{first_cpu:.2f} s of CPU"),
             Figure(name=f"{name}: recall, p50", value=percentile(times, 0.5), unit="ms", goal=p50,
@@ -137,6 +140,14 @@ def _imported(folder: str, sentences: list[str], turns: int) -> tuple[Path, floa
         client.user("ana").log(history)
         client.user("ana").remember()
     return path, time.perf_counter() - started, time.process_time() - busy
+
+
+def _encoded(path: Path) -> tuple[float, float]:
+    """Return the seconds and CPU-seconds that the vectors of the log took."""
+    started, busy = time.perf_counter(), time.process_time()
+    with theanine.open(str(path)) as client:
+        client.user("ana").warm_up()
+    return time.perf_counter() - started, time.process_time() - busy
 
 
 Seconds = tuple[float, float]

@@ -1,18 +1,36 @@
-"""What a user pays before anything happens: import, --help, the installed size."""
+"""What a user pays before anything happens: import, commands, an MCP server, the installed size."""
 
 from __future__ import annotations
 
+import os
+import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from subprocess import DEVNULL
+from tempfile import TemporaryDirectory
 
 from figures import Figure, median
 from packaging.requirements import Requirement
 
+import theanine
+
 RUNS = 7
+COMMANDS = {
+    "log": (("log", "--user", "ana"), 0.25),
+    "recall": (("recall", "Who feeds the cat?", "--user", "ana"), 0.35),
+    "hook of a coding agent": (("hook", "--user", "ana"), 0.25),
+    "mcp": (("mcp", "--user", "ana"), 0.6),
+}
+"""Commands on a store of a few turns, and their goals in seconds of CPU time."""
+PROMPT = (
+    '{"hook_event_name": "UserPromptSubmit", "session_id": "a", "prompt": "Who feeds the cat?"}'
+)
+"""What the hook reads; the server ends at the end of its input, before any request."""
+TOLD = "My neighbor feeds the cat while we are away."
 
 
 def starting() -> list[Figure]:
@@ -22,11 +40,16 @@ def starting() -> list[Figure]:
     helped = _seconds(
         "import sys; sys.argv[1:] = ['--help']; from theanine.cli import main; main()"
     )
+    commands = [
+        Figure(name=f"theanine {name}, CPU", value=seconds, unit="s", goal=goal)
+        for name, seconds, goal in _commands()
+    ]
     sizes = {name: _size(name) for name in _needed("theanine")}
     largest = sorted(sizes.items(), key=lambda item: -item[1])[:4]
     return [
         Figure(name="import theanine", value=imported - empty, unit="s", goal=0.25, peer="0.7"),
         Figure(name="theanine --help", value=helped, unit="s", goal=0.5),
+        *commands,
         Figure(
             name="installed size",
             value=sum(sizes.values()) / 1e6,
@@ -36,6 +59,28 @@ def starting() -> list[Figure]:
             note=", ".join(f"{name} {size / 1e6:.0f}" for name, size in largest),
         ),
     ]
+
+
+def _commands() -> Iterator[tuple[str, float, float]]:
+    """Yield commands with the CPU-seconds that they take, and their goals."""
+    with TemporaryDirectory() as folder:
+        path = f"{folder}/memory.db"
+        with theanine.open(path) as client:
+            client.user("ana").add(TOLD)
+        for name, (arguments, goal) in COMMANDS.items():
+            command = [sys.executable, "-m", "theanine", *arguments]
+            used = [_processor_seconds(command, path) for _ in range(RUNS)]
+            yield name, median(used), goal
+
+
+def _processor_seconds(command: Sequence[str], store: str) -> float:
+    def used() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    before, environment = used(), {**os.environ, "THEANINE_STORE": store}
+    subprocess.run(command, input=PROMPT, env=environment, check=True, text=True, stdout=DEVNULL)
+    return used() - before
 
 
 def _seconds(code: str) -> float:

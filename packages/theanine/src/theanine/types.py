@@ -627,7 +627,8 @@ class MemoryBatch:
 
     Attributes:
         memories: new memories, in order.
-        vectors: ``(n, d)`` float32 of unit norm; row i belongs to ``memories[i]``.
+        vectors: ``(n, d)`` float32 of unit norm; row i belongs to ``memories[i]``. Without rows,
+            ``(0, d)``, they are made when memories are first compared by them.
         links: links to the new memories.
         marks: marks on stored memories.
         pairs: number of (older, newer) pairs that were compared for a relation.

@@ -14,6 +14,7 @@ from theanine.linking.model import load_model
 from theanine.linking.reading import intended, may_be_linked, read_statement
 from theanine.retrieval.languages import guess_language
 from theanine.retrieval.ranking import Ranking, Unit
+from theanine.retrieval.word_rows import WordRows
 from theanine.stop_words import STOP_WORDS
 
 EMBEDDER = StaticEmbedder()
@@ -34,7 +35,8 @@ def test_a_rare_shared_word_outweighs_common_ones() -> None:
     common = [f"I had a really good time with my friends on day {n}." for n in range(12)]
     ranking = _ranking("The harpsichord needs new strings.", *common)
     text = "I had a good time with my friends at the harpsichord."
-    [(positions, scores)] = ranking.associations([text], EMBEDDER.vectors([text]), [("Ana",)])
+    rows = WordRows(["The harpsichord needs new strings.", *common].__getitem__)
+    [(positions, scores)] = ranking.associations([text], [("Ana",)], rows)
     assert positions[scores.argmax()] == 0
 
 

@@ -16,7 +16,7 @@ from theanine.embeddings import open_embedder
 from theanine.embeddings.base import Vectors
 from theanine.embeddings.static import StaticEmbedder
 from theanine.errors import ModelError
-from theanine.retrieval.log_index import LogIndex
+from theanine.retrieval.log_index import AT_ONCE, LogIndex
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import open_store
 from theanine.types import History, Recollection, Scope, Transcript, Utterance
@@ -74,7 +74,15 @@ def fresh(path: Path, user: str = "ana") -> list[Recollection]:
     return recall(path, user)
 
 
-def restored(path: Path, user: str = "ana") -> int:
+def fresh_warm(path: Path) -> list[Recollection]:
+    """Return the same, once all vectors are made."""
+    shutil.rmtree(f"{path}.index", ignore_errors=True)
+    with theanine.open(str(path)) as client:
+        client.user("ana").warm_up()
+    return recall(path)
+
+
+def restored(path: Path, user: str = "ana", embedder: str = "local") -> int:
     """Return how many candidates the snapshot gives."""
 
     async def read() -> int:
@@ -82,7 +90,7 @@ def restored(path: Path, user: str = "ana") -> int:
         await store.open()
         try:
             log = LogIndex(store, Scope(user), "theanine")
-            await log.extend(await store.scope_version(Scope(user)), open_embedder("local"))
+            await log.extend(await store.scope_version(Scope(user)), open_embedder(embedder))
             return log.stored
         finally:
             await store.close()
@@ -97,6 +105,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with theanine.open(str(path)) as client:
         client.user("ana").log(history(0, TURNS))
         client.user("ana").remember()
+        client.user("ana").warm_up()
     assert len(snapshots(path)) == 1  # without a recall
     return path
 
@@ -137,13 +146,29 @@ def test_warming_up_writes_it(path: Path) -> None:
 
 def test_remembering_much_writes_that_of_each_user(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    with theanine.open(str(path)) as client:
+    with theanine.open(str(path), embedder="wordllama") as client:
         for number, user in enumerate(("ana", "ben", "cleo")):
             client.user(user).log(history(number, TURNS if user != "cleo" else 40, user=user))
         client.remember()
-    assert restored(path, "ana") >= TURNS
-    assert restored(path, "ben") >= TURNS
+    assert restored(path, "ana", "wordllama") >= TURNS
+    assert restored(path, "ben", "wordllama") >= TURNS
     assert len(snapshots(path)) == 2
+
+
+def test_remembering_makes_none_of_the_vectors_that_take_long(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with theanine.open(str(path), embedder="encoder") as client:
+        client.user("ana").log(history(0, AT_ONCE + 20))
+        client.user("ana").remember()
+    [words] = path.parent.glob(f"{path.name}.index/*-words-*")
+    assert words.stat().st_size and not snapshots(path)
+    found = recall(path)
+    assert all(recollection.parts for recollection in found)
+    with theanine.open(str(path)) as client:
+        client.user("ana").warm_up()
+    assert restored(path) >= AT_ONCE
+    assert not words.stat().st_size
+    assert recall(path) == fresh_warm(path)
 
 
 class _Interrupted(StaticEmbedder):

@@ -201,6 +201,7 @@ class ClientTarget(Target):
         for report in await memory.remember():
             if report.failure:
                 return f"session {report.session}: {report.failure}"
+        await memory.warm_up()  # no reply is from what the words alone find
         return None
 
     async def answer(self, sample: Sample, user: str) -> Output:

@@ -117,6 +117,7 @@ async def ask_histories(
                     await user.log(theanine.History(name=history.user, transcripts=[*noise]))
                 await user.log(history.history)
                 await user.remember()
+                await user.warm_up()  # no recall is by the words alone
                 for question in history.questions:
                     asked = Utterance(text=question.text, speaker=history.user, at=question.at)
                     for name, options in settings.items():

@@ -270,6 +270,7 @@ class CompareTarget(Target):
                 await self._remember(group, user)
         if await memory.pending():
             await self._remember(group, user)
+        await memory.warm_up()  # no recall is by the words alone
         group.turns = await turns_by_key(memory)
         for one in await memory.pending():
             return f"session {one.session}: {one.failure}"

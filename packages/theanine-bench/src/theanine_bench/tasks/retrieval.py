@@ -195,6 +195,7 @@ class RetrievalTarget(Target):
             if report.failure:
                 return f"session {report.session}: {report.failure}"
         conversation.remember_seconds += time.perf_counter() - started
+        await memory.warm_up()  # no recall is by the words alone
         by_key = await turns_by_key(memory)
         conversation.ids = {key: turn.id for key, turn in by_key.items()}
         conversation.turns = {turn.id: turn for turn in by_key.values()}

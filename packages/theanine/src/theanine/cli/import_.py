@@ -19,11 +19,13 @@ import typer
 
 from theanine import Client, History, UserMemory
 from theanine.cli.coding_agents.hosts import find_transcripts
+from theanine.cli.detached import VECTORS, start_detached
 from theanine.cli.options import AddOptions, ImportUser, default_store, expand_options
 from theanine.cli.output import FormatOptions, progress, to_json
 from theanine.cli.text import pluralize, visible
 from theanine.client.user import ImportReport
 from theanine.clock import load_zone
+from theanine.embeddings.encoder import NAME as ENCODER
 from theanine.errors import BadInput, SettingsError
 from theanine.importers import (
     ImportedHistories,
@@ -36,6 +38,7 @@ from theanine.importers import (
 )
 from theanine.importers.schema import as_object, parse
 from theanine.remembering.remember import RememberReport
+from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import store_file
 
 STANDARD_INPUT = "-"
@@ -169,10 +172,34 @@ def import_(
                 if not output:
                     imported[-1].show()
             _show_notes(file, reader)
+        unread = _unread(client, imported)
+    _read_later(options, unread)
     if output:
         output.show([{**to_json(each.report), "memories_new": each.memories} for each in imported])
     if any(session.failure for each in imported for session in each.sessions):
         raise typer.Exit(1)
+
+
+def _unread(client: Client, imported: Sequence[_Imported]) -> list[str]:
+    """Return the users who have so many new turns that their vectors are made later."""
+    if client.embedder_name != ENCODER:
+        return []
+    turns = Counter[str]()
+    for each in imported:
+        turns[each.report.user] += each.report.turns_new
+    return [user for user, count in turns.items() if count >= MIN_LAG]
+
+
+def _read_later(options: AddOptions, users: Sequence[str]) -> None:
+    """Make the vectors of users' turns in other processes, for which nobody waits."""
+    environment = {
+        "THEANINE_STORE": options.store or default_store(),
+        "THEANINE_EMBEDDER": options.embedder,
+    }
+    for user in users:
+        found = f"{user}: all of it can be found by its words now, and soon by its meaning"
+        print(visible(f"{found} (`theanine remember` waits for that)"), file=sys.stderr)
+        start_detached(["remember", "--user", user, VECTORS], environment=environment)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
@@ -11,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from theanine.cli.detached import VECTORS
 from theanine.cli.left_out import exit_if_left_out, read_each_user
 from theanine.cli.memory_formats import memories_as
 from theanine.cli.options import (
@@ -36,6 +38,7 @@ from theanine.errors import DamagedData, NotFound, SettingsError
 from theanine.fences import one_line
 from theanine.remembering.left_out import LeftOut
 from theanine.remembering.remember import RememberReport
+from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import ForgetReport
 from theanine.types import LOCAL_MODEL, Scope
 
@@ -56,15 +59,27 @@ def remember(
             "they have stopped. Use it only when none of them is still running.",
         ),
     ] = False,
+    only_vectors: Annotated[bool, typer.Option(VECTORS, hidden=True)] = False,
 ) -> None:
     """Remember all ended sessions; resume what failed.
+
+    What they said is then read by the encoder, as far as no recall has done so in the background.
 
     \b
     theanine remember
     theanine remember --user ana --model openai:gpt-4o-mini
     """
     with options.open() as client, resumable():
-        reports = users.handle(client).remember(elsewhere=elsewhere)
+        handle = users.handle(client)
+        reports = [] if only_vectors else handle.remember(elsewhere=elsewhere)
+        added = Counter[Scope]()
+        for report in reports:
+            added[report.scope] += report.memories
+        scopes = {scope for scope, memories in added.items() if 2 * memories >= MIN_LAG}
+        if isinstance(handle, UserMemory):
+            scopes.add(handle.scope)
+        for scope in sorted(scopes, key=str):
+            client.user(scope.user, agent=scope.agent, tenant=scope.tenant).warm_up()
     if output:
         output.show(reports)
     elif not reports:

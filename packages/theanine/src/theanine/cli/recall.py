@@ -27,7 +27,6 @@ from theanine.cli.rendering import (
 from theanine.cli.selection import SelectionOptions, TimeOptions, WhereOption, parse_where
 from theanine.client.options import RecallArguments
 from theanine.demo import CONVERSATIONS, ConversationName, load_questions
-from theanine.importers import read_histories
 from theanine.types import Recollection
 
 DEMO_TIMELINES = 4
@@ -140,6 +139,8 @@ def demo(
     file, about = CONVERSATIONS[conversation]
     with TemporaryDirectory() as folder, theanine.open(f"{folder}/demo.db") as client:
         memory = client.user(conversation)
+        from theanine.importers import read_histories  # most recalls read no file
+
         imported = memory.log(read_histories(file).histories[0])
         turns = pluralize(imported.turns_new, "turns")
         console().print(f"{turns} in {pluralize(imported.sessions_new, 'sessions')}, {about}")

@@ -27,7 +27,6 @@ from theanine.client.options import SEARCH_LIMIT, SearchArguments
 from theanine.client.searching import SearchHit
 from theanine.errors import BadInput, NotFound
 from theanine.fences import one_line
-from theanine.importers import read_text
 
 PAGE = 20
 """Turns that ``log`` shows without ``--limit``."""
@@ -35,6 +34,12 @@ STANDARD_INPUT = "-"
 
 
 MemoryNumber = Annotated[int, typer.Argument(metavar="MEMORY", help="Number of the memory.")]
+
+
+def _standard_input() -> str:
+    from theanine.importers import read_text  # with all formats, of which lists need none
+
+    return read_text(sys.stdin).strip()
 
 
 @expand_options
@@ -75,7 +80,7 @@ def add(
     """
     if text == STANDARD_INPUT and sys.stdin.isatty():
         raise BadInput('there is no text to add: write it, as in `theanine add "I\'m vegan."`')
-    said = read_text(sys.stdin).strip() if text == STANDARD_INPUT else text
+    said = _standard_input() if text == STANDARD_INPUT else text
     if not said.strip():
         raise BadInput("there is no text to add")
     message = {"role": "assistant" if assistant else "user", "content": said}

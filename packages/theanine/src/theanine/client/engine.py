@@ -253,14 +253,15 @@ class Engine(Recalling):
     ) -> list[RememberReport]:
         """Forget what has expired, then remember the pending sessions of one scope, or of all.
 
-        Where that is much, what recall needs of the log is stored for the next process.
+        Where that is much, the log can be searched by words at once, also by other processes; its
+        vectors are made by recalls, in the background, and by :meth:`warm_up`.
         """
         left_out = await self.end_abandoned_sessions(scope, elsewhere=elsewhere)
         left_out += await for_each_scope(
             self.store, scope, lambda each: self.expire(each, rounded=True)
         )
         reports = await self.worker.remember(scope, progress)
-        left_out += await self._complete(reports)
+        left_out += await self._complete(reports, wait=False)
         named = {report.scope for report in reports if report.damaged}
         reports += [
             RememberReport(scope=each, session=0, failure=reason, damaged=True)
@@ -274,13 +275,14 @@ class Engine(Recalling):
     ) -> list[RememberReport]:
         """Remember due sessions of a scope; see :meth:`RememberWorker.remember_due`."""
         reports = await self.worker.remember_due(scope, progress, goes_on, lasting)
-        await self._complete(reports)
+        await self._complete(reports, wait=True)
         return reports
 
-    async def _complete(self, reports: Sequence[RememberReport]) -> list[LeftOut]:
+    async def _complete(self, reports: Sequence[RememberReport], *, wait: bool) -> list[LeftOut]:
         """Carry marks over to new memories and, where they are many, store the log index.
 
-        Returns the users who were left out, because their data is damaged.
+        Unless ``wait``, its vectors are left to be made later. Returns the users who were left out,
+        because their data is damaged.
         """
         left_out: list[LeftOut] = []
         for owner in dict.fromkeys(report.scope for report in reports if not report.damaged):
@@ -294,14 +296,14 @@ class Engine(Recalling):
                 added[report.scope] += report.memories
             for owner, memories in added.items():
                 if 2 * memories >= MIN_LAG:  # with their turns, as after an import
-                    await self.store_logs([owner])
+                    await self.store_logs([owner], wait=wait)
         return left_out
 
-    async def store_logs(self, scopes: Iterable[Scope]) -> None:
+    async def store_logs(self, scopes: Iterable[Scope], *, wait: bool = True) -> None:
         """Index the logs of scopes and store the indexes; what fails, the next recall does."""
         for scope in scopes if self._recalls_from_log else ():
             try:
-                await self.indexes.store_log(scope, self.embedder)
+                await self.indexes.store_log(scope, self.embedder, wait=wait)
             except TheanineError as error:
                 _log.warning("the log index of %s could not be made: %s", scope, error)
 
@@ -339,9 +341,10 @@ class Engine(Recalling):
         return await forget_expired(self.store, scope, self.clock(), rounded=rounded)
 
     async def warm_up(self, scope: Scope) -> None:
-        """Load what a recall needs."""
+        """Load what a recall needs, and make what is missing of it."""
         if self._recalls_from_log:
-            await self._load(scope, memories=self.chat is not None)
+            await (await self._load(scope, memories=self.chat is not None)).log(self.embedder)
+            await self.indexes.stored()
         else:
             (await self.indexes.get(scope)).index_texts()
 

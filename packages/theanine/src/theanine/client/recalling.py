@@ -337,6 +337,8 @@ class Recalling:
         index = loaded
         if index is None:  # not falsy: an index of which no memories were read has the length 0
             index = await self.indexes.get(scope, memories=not log_only)
+        if not self._recalls_from_log:
+            await index.make_vectors(self.embedder)
         options = await self._with_hidden(scope, index.state, options)
         if options.hidden:
             index = await self.indexes.get(scope)

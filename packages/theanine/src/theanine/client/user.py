@@ -454,7 +454,12 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         return await store.cancel_session(self.scope, method, session)
 
     async def warm_up(self) -> None:
-        """Load what a recall needs; without it, the first recall does."""
+        """Load what a recall needs; without it, the first recall does.
+
+        After an import this makes the vectors of what was said, which takes the encoder some 4 ms
+        for a turn. Recalls of more than 1,000 such turns don't wait for that: until it is done, in
+        the background, they search by the words.
+        """
         await self._engine.warm_up(self.scope)
 
 

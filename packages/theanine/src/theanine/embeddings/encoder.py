@@ -7,7 +7,7 @@ its vectors have weights of their own.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -28,9 +28,12 @@ from theanine.errors import SettingsError
 
 NAME = "encoder:1"
 """Name of the vectors; another one whenever the weights of the encoder change."""
+DIMENSION = 384
 FOLDER = Path(str(files("theanine.embeddings"))) / "fitted_encoder"
 TOKENS = 96
 """Tokens of a text that are read: of a passage the first, of a query the last."""
+BATCH = 16
+"""Texts for which others wait that use the model: up to .1 s."""
 
 
 def has_runtime() -> bool:
@@ -63,6 +66,10 @@ class EncoderEmbedder(OnDeviceEmbedder["_Encoder"]):
                 "the embedder wordllama (`theanine reembed --embedder wordllama`)"
             )
         super().__init__(OnDevice(Source(NAME, str(FOLDER), FOLDER), _load, onnx_errors))
+
+    def batches(self, texts: Sequence[str]) -> Iterable[Sequence[str]]:
+        """Split texts: others may use the model after each batch, such as a waiting recall."""
+        return [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
 
     def vectors(self, model: _Encoder, texts: Sequence[str], *, queries: bool) -> NDArray[Any]:
         return np.stack([model.encode(text, is_query=queries) for text in texts])

@@ -22,7 +22,9 @@ def prepare_text(text: str) -> str:
 
 
 class NonblankEmbedder:
-    """Embeds texts in batches; blank ones give a row of zeros. Subclasses embed a batch.
+    """Embeds each distinct text once, in batches; blank ones give a row of zeros.
+
+    Subclasses embed a batch.
 
     The dimension is that of the first vectors.
     """
@@ -60,10 +62,12 @@ class NonblankEmbedder:
         nonblank = [row for row, text in enumerate(prepared) if text.strip()]
         if not nonblank and not self._dimension:
             await self._embed_nonblank(["dimension"], queries=queries)
-        rows = await self._embed_nonblank([prepared[row] for row in nonblank], queries=queries)
+        each = {prepared[row]: None for row in nonblank}
+        rows = await self._embed_nonblank([*each], queries=queries)
         vectors = np.zeros((len(texts), self._dimension), np.float32)
         if rows:
-            vectors[nonblank] = np.concatenate(rows)
+            places = {text: place for place, text in enumerate(each)}
+            vectors[nonblank] = np.concatenate(rows)[[places[prepared[row]] for row in nonblank]]
         return vectors
 
     async def _embed_nonblank(self, texts: Sequence[str], *, queries: bool) -> list[Vectors]:

@@ -13,6 +13,7 @@ import numpy as np
 from anyio import to_thread
 from numpy.typing import NDArray
 
+from theanine.cancellation import finish
 from theanine.embeddings.base import Scores
 from theanine.embeddings.nonblank import NonblankEmbedder, prepare_text
 from theanine.embeddings.on_disk import Source
@@ -48,13 +49,15 @@ class OnDevice(Generic[M]):
         self._lock = Lock()  # the libraries' tokenizers are not thread-safe
 
     async def run(self, use: Callable[[M], R]) -> R:
-        """Call ``use`` with the model in a worker thread.
+        """Call ``use`` with the model in a worker thread; who is cancelled waits for its end.
+
+        A process that ends while a thread is in a runtime can be aborted by it.
 
         Raises:
             ModelUnavailable: a model on the hub can't be downloaded.
             ModelRejected: the model's files or the texts are unsuitable.
         """
-        return await to_thread.run_sync(self._run, use)
+        return await finish(to_thread.run_sync(self._run, use))
 
     def _run(self, use: Callable[[M], R]) -> R:
         with self._lock:

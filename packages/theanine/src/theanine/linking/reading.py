@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.embeddings.static import DIMENSION, bundled_embedder
+from theanine.lazy_pattern import lazy_pattern
 from theanine.retrieval.growing_array import GrowingArray
 from theanine.retrieval.languages import Language, guess_language
 from theanine.sentences import sentence_spans
@@ -53,7 +54,7 @@ CUES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("motive", cues.MOTIVE),
     ("question", re.compile(r"\?")),
     ("exclamation", re.compile("!")),
-    ("courtesy", re.compile(rf"^{cues.COURTESY.pattern}")),
+    ("courtesy", lazy_pattern(lambda: rf"^{cues.COURTESY.pattern}")),
 )
 """Kinds of cues; a sentence has a bit for each."""
 MAX_IDF = 9.6

@@ -15,6 +15,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from theanine.lazy_pattern import lazy_pattern
 from theanine.recall.claims import tells_change, tells_plan
 from theanine.retrieval.kinds import things_of
 from theanine.retrieval.languages import Language, guess_language
@@ -34,26 +35,26 @@ _MORE_THINGS = frozenset(
 )
 SHORT = 160
 """Characters of a longer sentence that are shown, from the clause on that states something."""
-_CODE = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
-_QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|«[^»]*»|„[^“”]*[“”]|‘[^’]*’(?!\w)")
-_QUESTION = re.compile(r"[?？؟][\"'”’)\]」』]*\s*$")
+_CODE = lazy_pattern(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
+_QUOTED = lazy_pattern(r"“[^”]*”|\"[^\"]*\"|«[^»]*»|„[^“”]*[“”]|‘[^’]*’(?!\w)")
+_QUESTION = lazy_pattern(r"[?？؟][\"'”’)\]」』]*\s*$")
 _MASK = "\x00"
-_SPACE = re.compile(r"\s")
+_SPACE = lazy_pattern(r"\s")
 LEAD = 60
 """Characters that a sentence may have before the clause that states something, to be shown too."""
-_CLAUSE = re.compile(
+_CLAUSE = lazy_pattern(
     r"[;:–—]\s+|,\s+(?:(?:and|but|so|because|since|und|aber|y|pero|et|mais) )?|"
     r"\s+(?:and|but|because|so|und|aber|weil|y|pero|et|mais|parce que)\s+(?=(?:i|i'm|i've|my|we|"
     r"we're|our|ich|wir|mein\w*|mi|tengo|vivo|soy|je|j'\w+|mon|ma|nous)\b)"
 )
 """Where a clause begins that may state something else."""
-_WISH = re.compile(r"\b(?:rather|prefer)\b")
-_OF_ASSISTANT = re.compile(r"\b(?:you|your|answers?|repl(?:y|ies)|responses?|explanations?)\b")
-_TAIL = re.compile(r"[\s,;:–—]+(?:(?:and|but|so|because|und|aber|weil|y|pero|et|mais)\W*)?$")
+_WISH = lazy_pattern(r"\b(?:rather|prefer)\b")
+_OF_ASSISTANT = lazy_pattern(r"\b(?:you|your|answers?|repl(?:y|ies)|responses?|explanations?)\b")
+_TAIL = lazy_pattern(r"[\s,;:–—]+(?:(?:and|but|so|because|und|aber|weil|y|pero|et|mais)\W*)?$")
 _LEADING = 4
 """Words that a clause may have before those that tell what it states, at most."""
 _RULE_LEAD = r"^\W*(?:(?:hey|hi|hello|ok(?:ay)?|so|and|also|bitte|theo|assistant)[,!]? )*"
-_ONE_OFF = re.compile(
+_ONE_OFF = lazy_pattern(
     r"\b(?:this(?! (?:repo|project|codebase))|that|these|those|here|(?<!from )now|today|"
     r"tonight|tomorrow|above|below|attached|again|mind|worry|laugh|ask me|"
     r"tell (?:anyone|anybody|him|her|them)|forget)\b|:\s*\S"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.embeddings.base import embed_queries
+from theanine.lazy_pattern import lazy_pattern
 from theanine.recall.context import RecallContext
 from theanine.recall.identifiers import Identifier, find_identifiers, find_names
 from theanine.retrieval import cue_words
@@ -21,30 +22,27 @@ from theanine.types import Utterance
 
 MAX_QUERY = 4_000
 """Characters of a query, half of them its last: a longer one is a document, not a question."""
-_ASKS = re.compile(
+_ASKS = lazy_pattern(
     r"[?？؟]\W*$|^\W*(?:what|which|who|whom|whose|when|where|why|how|tell me|remind me|list|show|"
     r"summari[sz]e|recap|find|give me|name|do you (?:know|remember)|walk me)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 KEYWORDS = 4
 """Words of a text that are taken for what is looked for, even if they ask nothing."""
-_ASKS_AT_END = re.compile(r"[?？؟]\W*$")
-_PAST = re.compile(
+_ASKS_AT_END = lazy_pattern(r"[?？؟]\W*$")
+_PAST = lazy_pattern(
     r"\b(?:did|was|were|had|have|has|been|happen\w*|said|told|went|\w{3,}ed|ate|met|saw|got|made|"
     r"read|bought|came|left|took|gave|ran|spoke|wrote|thought|felt|heard|lost|won|paid|sold)\b",
     re.IGNORECASE,
 )
-_OF_ASSISTANT = {
-    **cue_words.OF_ASSISTANT,
-    "en": re.compile(
-        r"\b(?:did|have|had|were|was it) you (?:\w+ly )?(?:ever |just |once )?(?:say|said|saying|"
-        r"tell|told|recommend\w*|suggest\w*|advis\w+|propos\w+|writ\w+|wrote|draft\w*|translat\w+|"
-        r"explain\w*|answer\w*|repl\w+|mention\w*|list\w*|promis\w+|warn\w*|give|given|come up)\b|"
-        r"\byour (?:advice|suggestion|recommendation|answer|reply|explanation|proposal|tip)s?\b",
-        re.IGNORECASE,
-    ),
-}
-_ASKED = re.compile(
+_OF_ASSISTANT = lazy_pattern(
+    r"\b(?:did|have|had|were|was it) you (?:\w+ly )?(?:ever |just |once )?(?:say|said|saying|"
+    r"tell|told|recommend\w*|suggest\w*|advis\w+|propos\w+|writ\w+|wrote|draft\w*|translat\w+|"
+    r"explain\w*|answer\w*|repl\w+|mention\w*|list\w*|promis\w+|warn\w*|give|given|come up)\b|"
+    r"\byour (?:advice|suggestion|recommendation|answer|reply|explanation|proposal|tip)s?\b",
+    re.IGNORECASE,
+)
+_ASKED = lazy_pattern(
     r"\b(?:did|have|had) i (?:\w+ly )?(?:ever |just |once )?(?:ask|asked|request|requested)\b|"
     r"\bmy (?:\w+ )*(?:question|request)s?\b",
     re.IGNORECASE,
@@ -132,7 +130,7 @@ def understand(
         alone=alone,
         identifiers=find_identifiers(rest),
         names=find_names(rest, language),
-        of_assistant=_OF_ASSISTANT.get(language, _NOTHING).search(latest) is not None,
+        of_assistant=_about_assistant(language).search(latest) is not None,
         asked=language == "en" and _ASKED.search(latest) is not None,
         spread=cue_words.SPREAD.get(language, cue_words.SPREAD["en"]).search(latest) is not None,
     )
@@ -150,6 +148,11 @@ def _asks(text: str, language: Language) -> bool:
         return True
     cues = cue_words.QUESTION_CUES.get(language)
     return bool(cues) and any(cues[name].search(text) for name in _ASKING if name in cues)
+
+
+def _about_assistant(language: Language) -> re.Pattern[str]:
+    """Return what tells that a question is about what the assistant told the asker."""
+    return _OF_ASSISTANT if language == "en" else cue_words.OF_ASSISTANT.get(language, _NOTHING)
 
 
 def _order(text: str, language: Language) -> tuple[Literal["newest", "oldest"] | None, bool]:

@@ -216,7 +216,7 @@ class AsyncRemoteUser:
         return await self._call(Profile, "GET", "/profile", params=params)
 
     async def warm_up(self) -> None:
-        """Have the service load what a recall needs."""
+        """Have the service load what a recall needs; it doesn't wait for vectors."""
         await self.recall("?", limit=1)
 
     # one memory

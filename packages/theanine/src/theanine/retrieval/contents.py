@@ -10,16 +10,20 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.retrieval.cue_words import NEGATION, UNSPACED_NEGATION
+from theanine.lazy_pattern import lazy_pattern
+from theanine.retrieval.cue_words import negation
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
 from theanine.retrieval.languages import written_words
 from theanine.retrieval.neighbors import Positions
 from theanine.tokenizer import count_tokens
 
-_NEGATION = re.compile(
-    rf"\b(?:no|not|never|none|nobody|nothing|without|{NEGATION})\b|n['’]t\b|{UNSPACED_NEGATION}",
-    re.IGNORECASE,
-)
+
+def _denials() -> str:
+    spaced, unspaced = negation()
+    return rf"\b(?:no|not|never|none|nobody|nothing|without|{spaced})\b|n['’]t\b|{unspaced}"
+
+
+_NEGATION = lazy_pattern(_denials, re.IGNORECASE)
 _PAST = re.compile(r"\b(?:was|were|had|did|used)\b", re.IGNORECASE)
 _QUESTION = re.compile(r"[?？؟]\W*$")
 _FORMS = (_QUESTION, _PAST, _NEGATION)

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
 
+from theanine.lazy_pattern import lazy_pattern
 from theanine.retrieval.languages import MARKS, Language
 from theanine.stop_words import STOP_WORDS
 
@@ -139,11 +140,19 @@ ASKER = _ByLanguage(_first_person)
 STANDING = _cue("standing")
 OF_ASSISTANT = _cue("of_assistant")
 """Questions about what the assistant told the asker."""
-SMALL_TALK = re.compile(_together("small_talk", *_sections()), re.IGNORECASE)
+SMALL_TALK = lazy_pattern(lambda: _together("small_talk", *_sections()), re.IGNORECASE)
 """Greetings, thanks, and answers that say no more than yes or no."""
-NEGATION = _together("negation", "de", "es", "fr", "it", "pt", "hr", "ru", "tr")
-UNSPACED_NEGATION = _together("negation", "zh", "ja", "ar", "hi", "ko")
-"""Words that deny in scripts whose words end with more than letters."""
+
+
+@cache
+def negation() -> tuple[str, str]:
+    """Return expressions for words that deny, and for those in scripts without ends of words."""
+    return (
+        _together("negation", "de", "es", "fr", "it", "pt", "hr", "ru", "tr"),
+        _together("negation", "zh", "ja", "ar", "hi", "ko"),
+    )
+
+
 TALK = _ByLanguage(_talk)
 """What is left of a question that asks for nothing but what was said or done at a time."""
 LAST_TALK = _cue("last_talk")

@@ -22,6 +22,7 @@ from typing import Any, Literal, cast
 
 import Stemmer
 
+from theanine.lazy_pattern import lazy_pattern
 from theanine.stop_words import STOP_WORDS
 
 Language = Literal[
@@ -61,7 +62,7 @@ _CROSSED = str.maketrans("đøłħŧı", "dolhti")
 """Letters that differ by a stroke or a dot, which Unicode takes for letters of their own."""
 _ACCENTS = str.maketrans("áéíóú", "aeiou")
 _LAST_LATIN = "\u024f"
-_MODAL_MAY = re.compile(
+_MODAL_MAY = lazy_pattern(
     r"(?<!in )(?<!of )(?<!by )(?<!last )(?<!next )(?<!this )(?<!early )(?<!late )(?<!since )"
     r"(?<!until )(?<!\d )(?<!st )(?<!nd )(?<!rd )(?<!th )\bmay\b(?! \d)"
     r"|(?:^|(?<=[.?!] ))May(?= (?:I|we|you|he|she|it|they)\b)"
@@ -161,13 +162,13 @@ _votes_elsewhere = _shared(
 _letter_votes = _shared(_LETTERS)
 """What function words, words for dates and letters say of the language of a text."""
 GRAMMAR: dict[Language, re.Pattern[str]] = {
-    "zh": re.compile(
+    "zh": lazy_pattern(
         "什么时候|什么样|为什么|多长时间|怎么样|什么|怎么|哪里|哪儿|哪个|哪天|哪一?[类种部些]|多少|多久|"
         "这样|那样|这些|那些|我们|你们|他们|她们|咱们|自己|一下|一个|一些|因为|所以|但是|不过|可是|如果|要是|"
         "的时候|已经|现在|以后|之后|然后|还是|就是|不是|没有|有没有|可以|"
         "[的了吗呢吧啊呀么是在有和跟与就都也还很太这那我你您他她它们把被给对让从到要会能没不过着地得谁几吗]"
     ),
-    "ja": re.compile(
+    "ja": lazy_pattern(
         "どのくらい|どうやって|どうして|どんなふうに|どんな|どこ|どれ|どの|どう|いくら|いくつ|いつも|いつ|なぜ|なに|何の|何を|"
         "という|そういえば|そう|これ|それ|あれ|この|その|あの|ここ|です|ます|でした|ました|ません|ない|なかった|"
         "している|してい[るた]|して[るた]|てい[るた]|してる|した|する|される|された|だった|だよ|だけど|だから|けど|から|まで|"
@@ -200,7 +201,11 @@ def normalize(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold().replace("i\u0307", "i")  # the Turkish İ
 
 
-@lru_cache(maxsize=4_096)
+_LATEST = 4_096
+"""Texts whose words are kept: what is remembered is read several times in a row."""
+
+
+@lru_cache(maxsize=_LATEST)
 def guess_language(text: str) -> Language:
     """Return the language that a text seems to be in; English if in doubt."""
     text = normalize(text)
@@ -302,18 +307,19 @@ def without_modal(text: str) -> str:
     return _MODAL_MAY.sub(" ", text) if "may" in text or "May" in text else text
 
 
-def split_words(text: str) -> list[tuple[str, str]]:
+@lru_cache(maxsize=_LATEST)
+def split_words(text: str) -> tuple[tuple[str, str], ...]:
     """Return the content words of a text, each with its term: its stem, or an English stem."""
     language = guess_language(text)
     text = normalize(without_modal(text) if language == "en" else text)
     stop_words = STOP_WORDS[language]
     if language == "en" and not UNSPACED.search(text):
-        return [
+        return tuple(
             (word, stem(_without_accents(word)))
             for word in WORD.findall(text)
             if word not in stop_words
             and (word.isascii() or word.translate(_ACCENTS) not in stop_words)
-        ]
+        )
     words: list[tuple[str, str]] = []
     for word in WORD.findall(_FOREIGN.sub(r" \g<0> ", text)):
         if UNSPACED.search(word):
@@ -324,14 +330,15 @@ def split_words(text: str) -> list[tuple[str, str]]:
                 if language != "en"
                 else [(word, stem(_without_accents(word)))]
             )
-    return words
+    return tuple(words)
 
 
-def written_words(text: str) -> list[str]:
+@lru_cache(maxsize=_LATEST)
+def written_words(text: str) -> tuple[str, ...]:
     """Return the content words of a text as written; in scripts without spaces its characters."""
     stop_words = STOP_WORDS[guess_language(text)]
     words = [word for word in WORD.findall(normalize(text)) if word not in stop_words]
-    return [part for word in words for part in (word if UNSPACED.search(word) else [word])]
+    return tuple(part for word in words for part in (word if UNSPACED.search(word) else [word]))
 
 
 def in_english(text: str) -> str:

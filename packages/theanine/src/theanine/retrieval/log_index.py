@@ -40,7 +40,7 @@ from theanine.types import STATE, Link, Memory, Relation, Scope, Turn
 
 AT_ONCE = 1_000
 """Turns that the fitted encoder reads while a recall waits: up to 4 s."""
-BATCH = 2_000
+BATCH = 500
 """Turns or memories read at once."""
 _TERMS = 4
 """Terms with their postings that take as much main memory as a memory."""
@@ -65,8 +65,11 @@ class LogIndex:
         method: str,
         ranking: RankingConfig | None = None,
         snapshots: SnapshotWriter | None = None,
+        *,
+        is_stand_in: bool = False,
     ) -> None:
         self.candidates = CandidateIndex(ranking)
+        self._is_stand_in = is_stand_in
         self._store, self._scope, self._method = store, scope, method
         self._config, self._snapshots = ranking, snapshots
         self._reading: asyncio.Task[None] | None = None
@@ -107,25 +110,61 @@ class LogIndex:
         The fitted encoder needs 4 ms for a turn: many of them are read in the background, and until
         then the bundled word vectors stand in.
         """
-        if embedder.name == ENCODER and await self._must_read_on(state, embedder):
-            if self._stand_in is None:
-                self._stand_in = LogIndex(self._store, self._scope, self._method, self._config)
-            await self._stand_in.extend(state, bundled_embedder())
-            return self._stand_in
+        if await self._is_far_behind(state, embedder):
+            self._read_on(state, embedder)
+            return await self.stand_in(state)
         self._stand_in = None
         await self.extend(state, embedder)
         return self
 
-    async def _must_read_on(self, state: ScopeVersion, embedder: Embedder) -> bool:
+    async def stand_in(self, state: ScopeVersion) -> LogIndex:
+        """Return an index up to ``state`` by the bundled word vectors."""
+        if self._stand_in is None:
+            self._stand_in = LogIndex(
+                self._store,
+                self._scope,
+                self._method,
+                self._config,
+                self._snapshots,
+                is_stand_in=True,
+            )
+        await self._stand_in.extend(state, bundled_embedder())
+        return self._stand_in
+
+    async def read_all(self, state: ScopeVersion, embedder: Embedder) -> None:
+        """Bring this index up to ``state``; recalls meanwhile take the stand-in."""
+        if await self._is_far_behind(state, embedder):
+            reading = self._read_on(state, embedder)
+            await asyncio.wait([reading])
+            reading.result()
+        await self.extend(state, embedder)
+
+    async def prepare(self, state: ScopeVersion, embedder: Embedder) -> None:
+        """Read what a recall needs at least; of the encoder's vectors none.
+
+        It makes some itself, and for many takes the stand-in.
+        """
+        if embedder.name != ENCODER:
+            await self.extend(state, embedder)
+        elif await self._is_far_behind(state, embedder):
+            await self.stand_in(state)
+
+    async def _is_far_behind(self, state: ScopeVersion, embedder: Embedder) -> bool:
         """Whether many turns are to be read, or are being read in the background."""
+        if embedder.name != ENCODER:
+            return False
         if self._reading is None or self._reading.done():
             async with self._lock:
                 await self._restore(state, embedder)
-            if state.turns - self.candidates.last_turn <= AT_ONCE:
-                return False
+            return state.turns - self.candidates.last_turn > AT_ONCE
+        return True
+
+    def _read_on(self, state: ScopeVersion, embedder: Embedder) -> asyncio.Task[None]:
+        """Return the task that reads in the background."""
+        if self._reading is None or self._reading.done():
             self._reading = asyncio.create_task(self.extend(state, embedder))
             self._reading.add_done_callback(_warn_of_failure)
-        return True
+        return self._reading
 
     def cancel_reading(self) -> None:
         """Ask what is being read in the background to stop."""
@@ -159,7 +198,7 @@ class LogIndex:
                 self._links.extend(links)
                 self._read_links = state.memories
             if added:
-                self._write_snapshot(self._stamp(state, embedder))
+                self._write_snapshot(state, embedder)
 
     async def _read_turns(self, state: ScopeVersion, embedder: Embedder) -> None:
         upto = state.turns
@@ -172,7 +211,7 @@ class LogIndex:
             if turns and turns[-1].id > after:
                 self._last["turn"] = [turns[-1].id, _hash_entry(turns[-1])]
             if last < upto:  # what takes long goes on from here, should it be stopped
-                self._write_snapshot(self._stamp(state, embedder))
+                self._write_snapshot(state, embedder)
 
     async def _read_memories(self, upto: int, embedder: Embedder) -> None:
         for after in range(self.candidates.last_memory, upto, BATCH):
@@ -226,7 +265,7 @@ class LogIndex:
         hashes = [_hash_entry(entry) for entry in (*turns, *memories)]
         return hashes == [last[kind][1] for kind in ("turn", "memory") if kind in last]
 
-    def _write_snapshot(self, stamp: SnapshotStamp) -> None:
+    def _write_snapshot(self, state: ScopeVersion, embedder: Embedder) -> None:
         """Start writing a snapshot, if the stored one lacks enough."""
         lag = self._extent - self.stored
         if lag < MIN_LAG or lag * MAX_LAG < self._extent:
@@ -240,7 +279,12 @@ class LogIndex:
             "read_links": self._read_links,
             "last": dict(self._last),
         }
-        self._snapshots.write(self._scope, array_state(self) | contents, stamp)
+        self._snapshots.write(
+            self._scope,
+            array_state(self) | contents,
+            self._stamp(state, embedder),
+            ends_stand_in=embedder.name == ENCODER and self.candidates.last_turn == state.turns,
+        )
 
     def _stamp(self, state: ScopeVersion, embedder: Embedder) -> SnapshotStamp:
         return SnapshotStamp(
@@ -249,6 +293,7 @@ class LogIndex:
             method=self._method,
             embedder=embedder.name,
             settings=self.candidates.settings,
+            stand_in=self._is_stand_in,
         )
 
     # Candidates

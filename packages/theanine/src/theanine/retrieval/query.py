@@ -14,6 +14,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from theanine.lazy_pattern import lazy_pattern
 from theanine.retrieval import cue_words
 from theanine.retrieval.languages import UNSPACED, guess_language
 from theanine.retrieval.lexical import content_words
@@ -23,7 +24,7 @@ ROLE_NAMES = ("user", "assistant", "agent", "system", "human", "ai", "bot")
 
 _FIRST_PERSON = re.compile(r"(?<!\w)(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself)(?!\w)", re.I)
 _SUMMARY = re.compile(r"\b(?:summar\w+|overview|recap)\b", re.IGNORECASE)
-_STANDING = re.compile(
+_STANDING = lazy_pattern(
     r"\b(?:always|never)\b[^.?!]*\b(?:when(?:ever)?|if) i\b|\bi(?:['’]d| would)? (?:prefer|rather)"
     r"\b|\bfrom now on\b|\b(?:when(?:ever)?|each time|every time) i ask\b|"
     r"\bplease (?:always|never)\b|\b(?:don['’]t|do not) ever\b",

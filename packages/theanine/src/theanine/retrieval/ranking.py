@@ -28,6 +28,7 @@ from theanine.retrieval.neighbors import NeighborSmoothing, Positions
 from theanine.retrieval.query import Query, SpeakerNames, is_standing_instruction, speaks_of_asker
 from theanine.retrieval.scoring import Scores, standardize, top_k
 from theanine.retrieval.temporal import find_date_ranges
+from theanine.retrieval.word_rows import FIRST, WordRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +116,9 @@ class Evidence:
 
 ASSOCIATION_DENSE, ASSOCIATION_LEXICAL, ASSOCIATION_SPEAKER = 0.5, 0.8, 0.8
 """Weights of :meth:`Ranking.associations`; a unit's substance counts 1."""
-ASSOCIATION_EXACT_UPTO = 2_000
-"""Units up to which :meth:`Ranking.associations` scores all of them."""
 ASSOCIATION_CANDIDATES, ASSOCIATION_RANKED = 400, 100
-"""Units that it scores where there are more: about those that share the rarest terms, and of these
-the best by all but their vectors."""
+"""Units that it scores where there are more than :data:`FIRST`: about those that share the rarest
+terms, and of these the best by all but their vectors."""
 
 
 class Ranking:
@@ -217,7 +216,7 @@ class Ranking:
         return self._names.remove_from(text)
 
     def _query_words(self, query: Query) -> list[tuple[str, str]]:
-        return split_words(self._names.remove_from(query.text))
+        return [*split_words(self._names.remove_from(query.text))]
 
     def scores(self, query: Query) -> Scores:
         """Score every unit; higher is better, no fixed scale."""
@@ -247,7 +246,7 @@ class Ranking:
         )
 
     def associations(
-        self, texts: Sequence[str], vectors: Vectors, speakers: Sequence[tuple[str, ...]]
+        self, texts: Sequence[str], speakers: Sequence[tuple[str, ...]], words: WordRows
     ) -> list[tuple[Positions, Scores]]:
         """Score units as earlier mentions of what each of some new ones tells; higher is better.
 
@@ -258,12 +257,13 @@ class Ranking:
         about the same matter than two that share several common ones.
 
         Args:
-            texts, vectors, speakers: the new ones' texts, vectors ``(m, d)``, and speakers.
+            texts, speakers: those of the new ones.
+            words: the word vectors of the units.
         """
         if not texts:
             return []
-        n, rows = len(self), self.vectors.values
-        exact = n <= ASSOCIATION_EXACT_UPTO
+        n = len(self)
+        exact = n <= FIRST
         limit = None if exact else ASSOCIATION_CANDIDATES
         postings = [
             self.lexical.postings(tokenize(self._names.remove_from(text)), limit) for text in texts
@@ -274,10 +274,11 @@ class Ranking:
         squares = np.repeat([p.idf**2 for p in flat], [len(p.documents) for p in flat])
         weights = squares * self.lexical.tf_saturation(documents, counts)
         ends = np.cumsum([sum(len(p.documents) for p in own) for own in postings])
-        norms = self.dense.norms(rows[-ASSOCIATION_RANKED:])
+        scorer = words.scorer(n)
+        newest = words.rows(np.arange(n - ASSOCIATION_RANKED, n)) if not exact else None
         result: list[tuple[Positions, Scores]] = []
         for vector, speaking, own, weight in zip(
-            vectors,
+            words.vectors(texts),
             speakers,
             np.split(documents, ends[:-1]),
             np.split(weights, ends[:-1]),
@@ -292,13 +293,13 @@ class Ranking:
             total += ASSOCIATION_LEXICAL * lexical / _deviation(lexical, n)
             if (group := self._speaker_groups.get(speaking)) is not None:
                 total += ASSOCIATION_SPEAKER * (self._group_numbers.values[positions] == group)
-            if exact:
-                sample = dense = self.dense.scores(vector)
+            if newest is None:
+                sample = dense = scorer.scores(vector)
             else:
                 best = np.sort(top_k(total, positions, ASSOCIATION_RANKED))
                 positions, total = positions[best], total[best]
-                dense = self.dense.score_rows(vector, rows[positions])
-                sample = self.dense.score_rows(vector, rows[-ASSOCIATION_RANKED:], norms)
+                dense = scorer.score_rows(vector, words.rows(positions))
+                sample = scorer.score_rows(vector, newest)
             total += ASSOCIATION_DENSE * dense / _deviation(sample, len(sample))
             result.append((positions, total))
         return result

@@ -108,10 +108,17 @@ class ScopeCache:
             self._indexes[dropped].drop_read()
             self._read_entries[dropped] = 0
 
-    async def store_log(self, scope: Scope, embedder: Embedder) -> None:
-        """Bring the index of a scope's log up to date, also the stored one, if there is one."""
+    async def store_log(self, scope: Scope, embedder: Embedder, *, wait: bool = True) -> None:
+        """Bring the index of a scope's log up to date, also the stored one, if there is one.
+
+        Unless ``wait``, only what makes the log searchable while its vectors are made.
+        """
         index = await self.get(scope, memories=False)
-        await index.log(embedder)
+        await (index.log(embedder) if wait else index.prepare_log(embedder))
+        await self.stored()
+
+    async def stored(self) -> None:
+        """Wait until what was indexed is stored."""
         await self._snapshots.wait()
 
     async def close(self) -> None:

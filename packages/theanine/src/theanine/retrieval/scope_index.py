@@ -16,6 +16,7 @@ from theanine.embeddings.static import bundled_embedder
 from theanine.filters import Filter
 from theanine.graph import Graph, Pair
 from theanine.retrieval.candidates import CandidateIndex
+from theanine.retrieval.dense import DenseScorer
 from theanine.retrieval.growing_array import GrowingArray
 from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.metadata_column import MetadataColumn
@@ -24,8 +25,10 @@ from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.scoring import Scores, inner_products, top_k
 from theanine.retrieval.snapshot import SnapshotWriter
+from theanine.retrieval.word_rows import WordRows
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion, stored_vectors
+from theanine.text.attribution import without_attribution
 from theanine.types import (
     LIVE_KINDS,
     LOCAL_MODEL,
@@ -90,6 +93,8 @@ class ScopeIndex:
         self.pins: dict[int, Mark] = {}
         self._store = store
         self._lazy_ranking = Ranking(ranking)
+        self._words = WordRows(lambda at: self.memories[at].text)
+        self._lacks_vectors = False
         self._log = LogIndex(store, scope, method, ranking, snapshots)
         self._okapi: tuple[NDArray[np.int64], OkapiBM25] | None = None
         self._positions: dict[int, int] = {}
@@ -125,8 +130,9 @@ class ScopeIndex:
         sessions = await self._store.sessions(self.scope, self.method, after=self._read_sessions)
         self.add_sessions(sessions)
         self._read_sessions = max([self._read_sessions, *(session.id for session in sessions)])
-        vectors = self._lazy_ranking.vectors
-        vectors.reserve(len(self.memories) + state.memories - self._read_memories)
+        if not self._lacks_vectors:
+            vectors = self._lazy_ranking.vectors
+            vectors.reserve(len(self.memories) + state.memories - self._read_memories)
         for after in range(self._read_memories, state.memories, BATCH):
             await self._read_batch(after, min(after + BATCH, state.memories))
         self._read_memories = state.memories
@@ -186,21 +192,46 @@ class ScopeIndex:
         memories = await store.memories(scope, method=method, after=after, upto=upto)
         ids, vectors = await store.vectors(scope, method=method, after=after, upto=upto)
         links = await store.links(scope, method=method, after=after, upto=upto)
-        rows = {memory: row for row, memory in enumerate(ids)}
         # Another task may have added some of them during these reads.
         last = self.memories[-1].id if self.memories else 0
-        added = [memory for memory in memories if memory.id in rows and memory.id > last]
+        added = [memory for memory in memories if memory.id > last]
+        rows = {memory: row for row, memory in enumerate(ids)}
         if added:
-            self._add(added, np.asarray(vectors)[[rows[memory.id] for memory in added]])
+            have = [rows[memory.id] for memory in added if memory.id in rows]
+            self._add(added, np.asarray(vectors)[have])
         for link in links:
             if link.older in self and link.newer in self:
                 self.graph.add(link)
+
+    async def make_vectors(self, embedder: Embedder) -> None:
+        """Make the vectors that memories were committed without, and store them.
+
+        Before it, a search by vectors fails.
+        """
+        while self._lacks_vectors:
+            memories = [*self.memories]
+            ids, vectors = await self._store.vectors(self.scope, method=self.method)
+            rows = dict(zip(ids, np.asarray(vectors), strict=True))
+            lacking = [memory for memory in memories if memory.id not in rows]
+            for start in range(0, len(lacking), BATCH):
+                some = lacking[start : start + BATCH]
+                made = await embedder.embed([without_attribution(memory.text) for memory in some])
+                owners = [(self.scope, memory.id) for memory in some]
+                await self._store.add_vectors(embedder.name, owners, made)
+                rows.update(zip([memory.id for memory in some], stored_vectors(made), strict=True))
+            if len(memories) == len(self.memories):  # none were added meanwhile
+                dense = DenseScorer()
+                dense.extend(np.array([rows[memory.id] for memory in memories], np.float32))
+                self._lazy_ranking.dense, self._lacks_vectors = dense, False
 
     def _add(self, memories: Sequence[Memory], vectors: Vectors) -> None:
         for memory in memories:
             self._positions[memory.id] = len(self.memories)
             self.memories.append(memory)
-        self._lazy_ranking.dense.extend(np.asarray(vectors, np.float32))
+        if len(vectors) < len(memories):
+            self._lacks_vectors = True
+        if not self._lacks_vectors:
+            self._lazy_ranking.dense.extend(np.asarray(vectors, np.float32))
         self._ids.extend([memory.id for memory in memories])
         self._session_ids.extend([memory.session for memory in memories])
         sessions = [self.sessions.get(memory.session) for memory in memories]
@@ -429,28 +460,29 @@ class ScopeIndex:
         return ones @ twos.T
 
     def associates(
-        self, new: Sequence[NewMemory], vectors: Vectors, k: int, *, among: Sequence[Mask]
+        self, new: Sequence[NewMemory], k: int, *, among: Sequence[Mask]
     ) -> list[list[tuple[Memory, float]]]:
         """Return the ``k`` memories most likely about the matter of each new one, best first.
 
-        Each with the cosine of its vector.
+        Each with the cosine of their word vectors.
 
         Args:
-            vectors: those of the new ones, ``(m, d)``.
             among: mask of the memories to search for each new one.
         """
         texts, speakers = [memory.text for memory in new], [memory.speakers for memory in new]
-        rows = self._ranking.vectors.values
         results: list[list[tuple[Memory, float]]] = []
         for (positions, scores), vector, mask in zip(
-            self._ranking.associations(texts, vectors, speakers), vectors, among, strict=True
+            self._ranking.associations(texts, speakers, self._words),
+            self._words.vectors(texts),
+            among,
+            strict=True,
         ):
             self._check_mask(mask)
             allowed = mask[positions]
             positions, scores = positions[allowed], scores[allowed]
-            best: list[int] = positions[top_k(scores, positions, k)].tolist()
-            cosines: list[float] = inner_products(rows[best], vector).tolist()
-            memories = [self.memories[at] for at in best]
+            best = positions[top_k(scores, positions, k)]
+            cosines: list[float] = inner_products(self._words.rows(best), vector).tolist()
+            memories = [self.memories[at] for at in best.tolist()]
             results.append(list(zip(memories, cosines, strict=True)))
         return results
 
@@ -484,12 +516,16 @@ class ScopeIndex:
         size = self._log.size
         log = self._log
         if wait:
-            await log.extend(self.state, embedder)
+            await log.read_all(self.state, embedder)
         else:
             log = await log.searchable(self.state, embedder)
         if self._on_growth and self._log.size != size:
             self._on_growth(self)
         return log
+
+    async def prepare_log(self, embedder: Embedder) -> None:
+        """Index the log by words, if a recall would have to while its vectors are made."""
+        await self._log.prepare(self.state, embedder)
 
     def cancel_reading(self) -> None:
         """Ask what reads the log in the background to stop: nobody will use it."""

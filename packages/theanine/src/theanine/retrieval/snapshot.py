@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
 from hashlib import blake2b
 from importlib.resources import files
 from math import prod
@@ -47,6 +47,7 @@ class SnapshotStamp:
     Attributes:
         epoch: the scope's erasure epoch.
         settings: those on which the index depends.
+        stand_in: whether it is only used while another one is made.
     """
 
     scope_id: int
@@ -54,11 +55,13 @@ class SnapshotStamp:
     method: str
     embedder: str
     settings: str
+    stand_in: bool = False
 
     @property
     def name(self) -> str:
         """File name without the scope prefix."""
-        return "log-" + blake2b(self.method.encode(), digest_size=8).hexdigest()
+        digest = blake2b(self.method.encode(), digest_size=8).hexdigest()
+        return ("words-" if self.stand_in else "log-") + digest
 
 
 def pack(state: Mapping[str, Any], stamp: SnapshotStamp) -> list[bytes]:
@@ -148,13 +151,22 @@ class SnapshotWriter:
         """Whether a snapshot is being written."""
         return self._thread is not None and self._thread.is_alive()
 
-    def write(self, scope: Scope, state: Mapping[str, Any], stamp: SnapshotStamp) -> None:
+    def write(
+        self,
+        scope: Scope,
+        state: Mapping[str, Any],
+        stamp: SnapshotStamp,
+        *,
+        ends_stand_in: bool = False,
+    ) -> None:
         """Start writing; the arrays of the state must not change, only grow."""
 
         def run() -> None:
+            write = partial(anyio.run, self._store.write_sidecar, scope)
             try:
-                parts = pack(state, stamp)
-                anyio.run(self._store.write_sidecar, scope, stamp.name, stamp.epoch, parts)
+                write(stamp.name, stamp.epoch, pack(state, stamp))
+                if ends_stand_in:
+                    write(replace(stamp, stand_in=True).name, stamp.epoch, ())
             except (TheanineError, OSError, MemoryError, RuntimeError) as error:
                 _log.warning("the log index of %s could not be stored: %s", scope, error)
 

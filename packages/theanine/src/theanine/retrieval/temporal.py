@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 
+from theanine.lazy_pattern import lazy_pattern
 from theanine.retrieval.date_words import english_dates
 
 DateRange = tuple[date, date]
@@ -55,7 +56,7 @@ _D = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
 _N = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _UNIT = r"(?P<u>day|week|month|year)s?"
 _ABSOLUTE = [
-    re.compile(pattern, re.IGNORECASE)
+    lazy_pattern(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b(?P<y>{_Y})-(?P<m>\d\d)-(?P<d>\d\d)\b",
         rf"\b(?P<m>{_M})\.? {_D}(?:,? (?P<y>{_Y}))?\b(?! ?%)",
@@ -79,7 +80,7 @@ _HOLIDAYS: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
     "halloween": ((10, 31), (10, 31)),
 }
 """Month and day on which a holiday begins and ends."""
-_HOLIDAY = re.compile(
+_HOLIDAY = lazy_pattern(
     rf"\b(?P<l>last )?(?P<h>{'|'.join(_HOLIDAYS).replace(chr(39), '[’' + chr(39) + ']')}|easter)"
     rf"\b(?: (?:in |of )?(?P<y>{_Y})\b)?",
     re.IGNORECASE,
@@ -117,16 +118,16 @@ _READERS: tuple[tuple[str, _Reader], ...] = (
         lambda _, day: (day, day),
     ),
 )
-_RELATIVE = tuple((re.compile(pattern, re.IGNORECASE), read) for pattern, read in _READERS)
+_RELATIVE = tuple((lazy_pattern(pattern, re.IGNORECASE), read) for pattern, read in _READERS)
 """Phrases for times by their distance from a day, and what they mean on it."""
-_SINCE = re.compile(r"\b(?:ever )?(?:since|from|starting)(?: the)? ?$", re.IGNORECASE)
-_AFTER = re.compile(r"\bafter(?: the)? ?$", re.IGNORECASE)
-_BEFORE = re.compile(r"\b(?:before|prior to)(?: the)? ?$", re.IGNORECASE)
-_UNTIL = re.compile(r"\b(?:until|till|up to|through)(?: the)? ?$", re.IGNORECASE)
-_PREPOSITION = re.compile(
+_SINCE = lazy_pattern(r"\b(?:ever )?(?:since|from|starting)(?: the)? ?$", re.IGNORECASE)
+_AFTER = lazy_pattern(r"\bafter(?: the)? ?$", re.IGNORECASE)
+_BEFORE = lazy_pattern(r"\b(?:before|prior to)(?: the)? ?$", re.IGNORECASE)
+_UNTIL = lazy_pattern(r"\b(?:until|till|up to|through)(?: the)? ?$", re.IGNORECASE)
+_PREPOSITION = lazy_pattern(
     r"\b(?:back )?(?:in|on|at|during|of|by|around)(?: the)? ?$", re.IGNORECASE
 )
-_LEADING = re.compile(r"(?:since|from|until|till|before|after) ", re.IGNORECASE)
+_LEADING = lazy_pattern(r"(?:since|from|until|till|before|after) ", re.IGNORECASE)
 _PREPOSITIONS: tuple[tuple[re.Pattern[str], Callable[[DateRange, date], DateRange]], ...] = (
     (_SINCE, lambda days, today: (days[0], max(today, days[1]))),
     (_AFTER, lambda days, today: (_shift(days[1], 1), max(today, days[1]))),
@@ -135,8 +136,8 @@ _PREPOSITIONS: tuple[tuple[re.Pattern[str], Callable[[DateRange, date], DateRang
     (_PREPOSITION, lambda days, _: days),
 )
 """What a preposition before a time makes of its days, given today."""
-_BETWEEN = re.compile(r"^ ?(?:and|to|until|till|-|–|through) ?(?:the )?$", re.IGNORECASE)
-_DATE_WORD = re.compile(
+_BETWEEN = lazy_pattern(r"^ ?(?:and|to|until|till|-|–|through) ?(?:the )?$", re.IGNORECASE)
+_DATE_WORD = lazy_pattern(
     rf"\d\d|\b(?:{_M}|{'|'.join([*_SEASONS, *_WEEKDAYS])}|ago|last|past|previous|this|"
     rf"yesterday|today|tonight|weekend|easter|{'|'.join(name.split()[0] for name in _HOLIDAYS)})\b",
     re.IGNORECASE,

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 
+from theanine.lazy_pattern import lazy_pattern
+
 
 def _cue(alternatives: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w'])(?:{alternatives})(?![\w'])")
+    return lazy_pattern(rf"(?<![\w'])(?:{alternatives})(?![\w'])")
 
 
 FIRST_PERSON = _cue(
@@ -89,7 +91,7 @@ LIKING = _cue(r"love[sd]?|like[sd]?|enjoy\w*|favou?rite|fan of|passion\w*|intere
 ADVICE = _cue(r"should|recommend\w*|suggest\w*|advi[cs]e\w*|try|encourag\w*|offer\w*|invit\w*")
 THANKS = _cue(r"thank\w*|grateful|appreciat\w*|support\w*|proud|glad")
 MOTIVE = _cue(r"since|so|motivat\w+|inspir\w+|help\w*|led|reason|result\w*|why|after")
-COURTESY = re.compile(
+COURTESY = lazy_pattern(
     r"(?:hey|hi|hello|thanks|thank you|wow|cool|great|nice|awesome|amazing|congrats|"
     r"congratulations|good (?:luck|job|morning|evening|night)|bye|take care|see you|"
     r"talk (?:soon|later|to you)|sounds? (?:great|good|fun|amazing|awesome|like)|that(?:'s|"

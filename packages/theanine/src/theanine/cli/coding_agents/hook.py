@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from theanine.cli.coding_agents.commands import own_command
 from theanine.cli.coding_agents.events import Event, read_event
 from theanine.cli.coding_agents.guard import log
+from theanine.cli.detached import start_detached
 from theanine.cli.memory_options import MemoryOptions
 from theanine.cli.options import expand_options
 from theanine.client import UserMemory
@@ -70,7 +69,7 @@ def hook(
         log.info("%s: recorded", event.name)
         return
     if event.is_recorded:
-        _start_recording(text)
+        start_detached([*sys.argv[1:], RECORD], text)  # the agent doesn't wait for it
     if event.moment not in ("start", "prompt"):
         return
     try:
@@ -82,25 +81,6 @@ def hook(
     log.info("%s: added %d characters", event.name, len(context))
     if context:
         print(event.answer(context))
-
-
-def _start_recording(event: str) -> None:
-    """Record in a process of its own, which goes on when this one and its host are gone."""
-    detached: dict[str, Any] = {"start_new_session": True}
-    if sys.platform == "win32":
-        detached = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NO_WINDOW}
-    process = subprocess.Popen(
-        [*own_command(), *sys.argv[1:], RECORD],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-        **detached,
-    )
-    assert process.stdin is not None
-    process.stdin.write(event)
-    process.stdin.close()
 
 
 def find_context(user: UserMemory, event: Event, budget: int, *, profile: bool = True) -> str:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from theanine.embeddings.base import Vectors
+from theanine.embeddings.encoder import DIMENSION
+from theanine.embeddings.encoder import NAME as ENCODER
 from theanine.methods.base import Context
 from theanine.methods.shared.config import ExcerptConfig
 from theanine.text.attribution import without_attribution
@@ -82,6 +86,16 @@ async def denoised_dialogue(turns: Sequence[Turn], config: ExcerptConfig) -> str
 async def embed_memories(memories: Sequence[NewMemory], context: Context) -> Vectors:
     """Embed the memories' texts without attributions; ``(n, d)``."""
     return await context.embedder.embed([without_attribution(memory.text) for memory in memories])
+
+
+async def embed_later(memories: Sequence[NewMemory], context: Context) -> Vectors:
+    """Return no vectors where to make them takes long and nothing compares them yet, ``(0, d)``.
+
+    :meth:`ScopeIndex.make_vectors` makes them for what does.
+    """
+    if context.embedder.name == ENCODER:
+        return np.zeros((0, DIMENSION), np.float32)
+    return await embed_memories(memories, context)
 
 
 async def with_vectors(batch: MemoryBatch, context: Context) -> MemoryBatch:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theanine.clock import micros
-from theanine.embeddings.base import Vectors
 from theanine.methods.shared.pairs import Pair
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.types import NewMemory, Session
@@ -22,7 +21,7 @@ _ADJACENT = 2
 
 
 def find_associates(
-    memories: Sequence[NewMemory], vectors: Vectors, session: Session, index: ScopeIndex, k: int
+    memories: Sequence[NewMemory], session: Session, index: ScopeIndex, k: int
 ) -> list[Pair]:
     """Pair each new memory with up to ``k`` memories of earlier sessions, best first.
 
@@ -35,7 +34,7 @@ def find_associates(
     latest = index.times[earlier].max()
     times = [micros(memory.at) for memory in memories]
     among = [earlier if latest <= at else earlier & (index.times <= at) for at in times]
-    associates = index.associates(memories, vectors, 3 * k, among=among)
+    associates = index.associates(memories, 3 * k, among=among)
     pairs: list[Pair] = []
     for position, (memory, ranked) in enumerate(zip(memories, associates, strict=True)):
         firsts = [

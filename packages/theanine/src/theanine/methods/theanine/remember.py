@@ -14,7 +14,7 @@ import numpy as np
 from theanine.embeddings.base import Vectors
 from theanine.linking.reading import is_only_by
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.memories import embed_memories
+from theanine.methods.shared.memories import embed_later, embed_memories
 from theanine.methods.shared.pairs import Pair, pair_with_earlier
 from theanine.methods.shared.respond import MethodBase
 from theanine.methods.shared.statements import summarize_session
@@ -57,11 +57,14 @@ class RemembersTimelines(MethodBase[C]):
     ) -> MemoryBatch:
         """Summarize, find associates, relate, link."""
         linking, chat = self.config.linking, context.chat
+        by_words = chat is None and linking.relation_aware and not linking.by_cosine
+        if not by_words:
+            await context.index.make_vectors(context.embedder)
         asked = chat if linking.relating is None else None  # one question a session
         if asked and not imported and not await is_summarized(turns, asked):
             return await _remember_once(session, turns, context, asked)
         memories = await summarize_session(session, turns, imported, context)
-        vectors = await embed_memories(memories, context)
+        vectors = await (embed_later if by_words else embed_memories)(memories, context)
         pairs = _find_pairs(memories, vectors, session, context, linking)
         if chat is None and linking.relation_aware and not imported:
             pairs = _told_by_people(pairs, turns)
@@ -96,7 +99,7 @@ def _find_pairs(
         return pair_with_earlier(memories, vectors, session, context.index, count)
     if context.chat is None:
         count = max(count, CANDIDATES)
-    return find_associates(memories, vectors, session, context.index, count)
+    return find_associates(memories, session, context.index, count)
 
 
 def _told_by_people(pairs: Sequence[Pair], turns: Sequence[Turn]) -> list[Pair]:

@@ -129,7 +129,7 @@ def _check_batch(db: sa.Connection, scope_id: int, batch: MemoryBatch) -> None:
     """Raise BadInput if parts of the batch don't match each other or the scope."""
     count = len(batch.memories)
     rows = 0 if batch.vectors is None else len(np.asarray(batch.vectors))
-    if rows != count:
+    if rows != count and (rows or batch.vectors is None):
         raise BadInput(f"{count} memories came with {rows} vectors")
     pairs = {(link.within_batch, link.older, link.newer) for link in batch.links}
     if len(pairs) != len(batch.links):
@@ -230,7 +230,8 @@ def _insert_batch(
         vectors = np.asarray(batch.vectors, dtype=np.float32)
         active = load_active_embedder(db)
         number = require_embedder(db, embedder, vectors.shape[1], active=active)
-        insert_vectors(db, number, [(scope_id, memory.id) for memory in memories], vectors)
+        if len(vectors):
+            insert_vectors(db, number, [(scope_id, memory.id) for memory in memories], vectors)
     common: dict[str, Any] = {"scope": scope_id, "method": method}
     links = [
         {

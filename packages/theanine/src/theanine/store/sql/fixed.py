@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import exc
-from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.compiler import compiles
 
 from theanine.store.sql.scopes import find_scope
@@ -47,6 +46,8 @@ def _in_json(element: in_numbers, compiler: Any, **options: Any) -> str:
 
 @compiles(in_numbers)
 def _in_array(element: in_numbers, compiler: Any, **options: Any) -> str:
+    from sqlalchemy.dialects.postgresql import ARRAY  # SQLite needs none of its dialect
+
     numbers = compiler.process(sa.bindparam("numbers", type_=ARRAY(sa.Integer)), **options)
     return f"{compiler.process(element.column, **options)} = ANY({numbers})"
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from theanine.errors import BadInput, EmbedderMismatch
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import chunks, insert_rows, numbered
-from theanine.store.sql.scopes import find_scope, load_with_scopes, look_up_scope, update_state
+from theanine.store.sql.scopes import find_scope, load_with_scopes, look_up_scope
 from theanine.store.values import stored_vectors
 from theanine.types import Scope
 
@@ -140,7 +140,6 @@ def add_vectors(
     if not owners:
         return
     embedder = ensure_embedder(db, name, np.asarray(vectors).shape[1], active=False)
-    active = load_active_embedder(db)
     of_scope: defaultdict[Scope, dict[int, int]] = defaultdict(dict)
     for position, (scope, memory) in enumerate(owners):
         of_scope[scope][memory] = position
@@ -157,9 +156,6 @@ def add_vectors(
         keys = [(number, memory) for memory in lacking]
         rows = [positions[memory] for memory in lacking]
         insert_vectors(db, embedder, keys, np.asarray(vectors)[rows])
-        if lacking and active is not None and active.id == embedder:
-            # Caches have loaded these numbers already.
-            update_state(db, number, epoch=t.scope_state.c.epoch + 1)
 
 
 def switch_embedder(db: sa.Connection, name: str, dimension: int) -> bool:
