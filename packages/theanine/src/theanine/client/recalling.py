@@ -15,7 +15,7 @@ from theanine.client.deadline import Attempt, SharedLoads, recall_in_time
 from theanine.client.explaining import Explanation, explain
 from theanine.client.merging import merge_recollections, without_numbers
 from theanine.client.options import OpenOptions
-from theanine.client.searching import SearchHit, find_hits
+from theanine.client.searching import SearchHits, find_hits, find_words
 from theanine.embeddings.base import Embedder
 from theanine.embeddings.static import bundled_embedder
 from theanine.errors import SettingsError, Stale
@@ -30,6 +30,7 @@ from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_cache import ScopeCache
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.retrieval.trace import RecordedTrace
+from theanine.retrieval.word_index import WordIndexes, WordSearch
 from theanine.store.base import Store
 from theanine.telemetry import RECORDS, STORE, memory_operation
 from theanine.tokenizer import count_tokens
@@ -53,6 +54,7 @@ class Recalling:
     indexes: ScopeCache
     chat: Chat | None
     reranking: RerankConfig | None
+    _words: WordIndexes
 
     def __init__(self) -> None:
         self._loads = SharedLoads[ScopeIndex]()
@@ -175,13 +177,20 @@ class Recalling:
 
     async def search(
         self, dialogue: Sequence[Utterance], scope: Scope, options: RecallOptions, limit: int
-    ) -> list[SearchHit]:
+    ) -> SearchHits:
         """Return the turns and memories that match best."""
         options = replace(options, small_talk=True)
         with memory_operation("search_memory", scope.agent, scope.tenant) as span:
             trace, found, context = await self._trace(dialogue, scope, options)
             span.attributes[STORE] = str(context.index.state.scope_id)
             hits = await find_hits(trace, found, context, limit)
+            span.attributes[RECORDS] = len(hits)
+        return hits
+
+    async def search_words(self, scope: Scope, wanted: WordSearch, limit: int) -> SearchHits:
+        """Return the turns that have all of some words."""
+        with memory_operation("search_memory", scope.agent, scope.tenant) as span:
+            hits = await find_words(self._words, self.store, scope, wanted, limit)
             span.attributes[RECORDS] = len(hits)
         return hits
 
