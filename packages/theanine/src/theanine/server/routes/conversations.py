@@ -45,12 +45,15 @@ async def conversations(
         str | None,
         Query(
             pattern=r"^(\d{4}-\d{2})?$",
-            description="Only those that began in this month, such as `2024-03`; empty for those "
-            "without a date.",
+            description="Only those that began in this month or before, such as `2024-03`; empty "
+            "for those without a date.",
         ),
     ] = None,
 ) -> Page[Conversation]:
-    """Return conversations, the newest first, with who spoke and how each begins."""
+    """Return conversations, the newest first, with who spoke and how each begins.
+
+    Those without a date come last.
+    """
     asked = await _ask(state, memory)
     return await read_page(
         paging,

@@ -114,14 +114,15 @@ def load_conversations(
     after: int | None = None,
     limit: int | None = None,
 ) -> list[Conversation]:
-    """Return conversations, the newest first: those of a month, or of some ids, or all.
+    """Return conversations, the newest first and those without a date last: all, or some ids'.
 
-    Only those that come after one of them, if it is named.
+    Only those that began in a ``month`` or before, and that come ``after`` one of them, if these
+    are named.
     """
     sessions = _shown(load_sessions(db, scope, method, ids=ids), hidden)
+    sessions.sort(key=lambda session: (month_of(session), session.order), reverse=True)
     if month is not None:
-        sessions = [session for session in sessions if month_of(session) == month]
-    sessions = sessions[::-1]
+        sessions = [session for session in sessions if month_of(session) <= month]
     if after is not None:
         place = [session.id for session in sessions]
         sessions = sessions[place.index(after) + 1 :] if after in place else []
