@@ -127,7 +127,8 @@ def load_conversations(
         place = [session.id for session in sessions]
         sessions = sessions[place.index(after) + 1 :] if after in place else []
     sessions = sessions[:limit]
-    speakers, first = _load_beginnings(db, scope, [session.id for session in sessions])
+    numbers = [session.id for session in sessions]
+    speakers, first = _load_beginnings(db, scope, numbers, hidden)
     texts = {turn.session: turn.full_text for turn in load_turns(db, scope, ids=first)}
     return [
         Conversation(
@@ -146,7 +147,7 @@ def load_conversations(
 
 
 def _load_beginnings(
-    db: sa.Connection, scope: Scope, sessions: Sequence[int]
+    db: sa.Connection, scope: Scope, sessions: Sequence[int], hidden: Hidden
 ) -> tuple[defaultdict[int, set[str]], list[int]]:
     """Return who spoke in sessions, and the number of each one's first turn, best a user's."""
     turn = t.turn.c
@@ -156,6 +157,7 @@ def _load_beginnings(
         query = (
             sa.select(turn.session, turn.speaker, turn.role, sa.func.min(turn.id).label("first"))
             .where(turn.scope == find_scope(db, scope), turn.session.in_(some))
+            .where(turn.id.not_in(hidden.turns))
             .group_by(turn.session, turn.speaker, turn.role)
         )
         for row in db.execute(query):

@@ -11,7 +11,7 @@ export function splitAtWords(text, query, isStem = false) {
   const words = splitWords(query).map((word) => (isStem ? word.replace(/[^\p{L}\p{N}]/gu, "") : word))
     .filter((word) => word.length > (isStem ? 2 : 0)).sort((a, b) => b.length - a.length);
   if (!words.length) return [text];
-  const escaped = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+  const escaped = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
   const pattern = isStem ? `(?<![\\p{L}\\p{N}])(?:${escaped.join("|")})[\\p{L}\\p{N}]*` : escaped.join("|");
   return text.split(new RegExp(`(${pattern})`, "giu"));
 }

@@ -106,8 +106,9 @@ function useTurns(who, session, turn) {
   const state = more && more.base === base ? more : { base, ...base };
   const extend = async (isLater) => {
     const found = await read(isLater ? { after: state.turns.at(-1).id } : { after: state.turns[0].id, newest_first: true });
-    const isEnd = found.length < MOST;
-    setMore({ ...state, turns: merge(state.turns, found), ...(isLater ? { isLast: isEnd } : { isFirst: isEnd }) });
+    const end = { [isLater ? "isLast" : "isFirst"]: found.length < MOST };
+    // Both ends may be extended at once.
+    setMore((now) => ({ ...state, ...(now?.base === base && now), turns: merge(now?.base === base ? now.turns : state.turns, found), ...end }));
   };
   return { first, state, extend };
 }
