@@ -18,12 +18,15 @@ from support.browser import chromium
 FOLDER = Path(__file__).parent / "images"
 DESKTOP, PHONE = (1200, 760), (390, 780)
 SHOTS = {
+    "home": (DESKTOP, "light", "home", "I moved to Ljubljana"),
+    "conversation": (DESKTOP, "light", "conversations?session=6&turn=69&memory=40", "Who made it"),
+    "find": (DESKTOP, "light", "find?q=ship", "15 messages"),
     "timelines": (DESKTOP, "light", "timelines", "73 memories"),
     "timelines-dark": (DESKTOP, "dark", "timelines", "73 memories"),
     "memory": (DESKTOP, "light", "timelines?memory=17", "What was said"),
     "changes": (DESKTOP, "light", "timelines?at=2024-04-20T23:00:00&changes=1", "Changed"),
     "why": (DESKTOP, "light", "why?q=Shall we book that cruise%3F", "candidates returned"),
-    "phone-timelines": (PHONE, "light", "timelines", "73 memories"),
+    "phone-home": (PHONE, "light", "home", "I moved to Ljubljana"),
     "phone-memory": (PHONE, "dark", "timelines?memory=17", "What was said"),
 }
 """Size, colors, address, and words that say that it is loaded, by the name of the file."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -114,3 +117,87 @@ def test_every_method_can_be_searched(method: str, ana: theanine.UserMemory, tmp
         assert all(hit.turn or hit.memories for hit in hits)
         own = {memory.method for hit in hits for memory in hit.memories}
         assert len(own) == 1
+
+
+WORDS = (
+    "ferry",
+    "Ferry!",
+    "STRASSE",
+    "Straße",
+    "don't",
+    "C++",
+    "海辺",
+    "ﬁne",
+    "fine",
+    "İzmir",
+    "a",
+)
+
+
+def make_turns(seed: int) -> list[str]:
+    """Return texts of words that casing, punctuation and other scripts make alike or not."""
+    rng = Random(seed)
+    return [" ".join(rng.choices(WORDS, k=rng.randint(1, 6))) for _ in range(40)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_turn_with_a_word_is_found(tmp_path: Path, seed: int) -> None:
+    rng = Random(seed)
+    with theanine.open(str(tmp_path / "memory.db")) as client:
+        user = client.user("ana")
+        start = datetime(2026, 1, 1, tzinfo=UTC)
+        for text in make_turns(seed):
+            user.add(text, at=start + timedelta(minutes=rng.randrange(100_000)))
+            if rng.random() < 0.1:
+                user.search(rng.choice(WORDS), exact=True)  # while the index grows
+        turns = sorted(user.turns(), key=lambda turn: (turn.at, turn.id))
+        for turn in turns:
+            for word in turn.text.split():
+                part = word[: rng.randint(1, len(word))]
+                query = rng.choice([word, word.upper(), f"{rng.choice(turn.text.split())} {part}"])
+                expected = [
+                    each
+                    for each in turns
+                    if all(
+                        wanted in f"{each.speaker} {each.text}".casefold()
+                        for wanted in query.casefold().split()
+                    )
+                ]
+                found = user.search(query, exact=True, limit=100, oldest_first=True)
+                assert [hit.turn for hit in found] == expected, query
+                assert {turn.id for turn in expected} == {
+                    listed.id for listed in user.turns(search=query)
+                }
+                newest = user.search(query, exact=True, limit=3)
+                assert [hit.turn for hit in newest] == expected[::-1][:3]
+
+
+def test_an_exact_search_has_filters_and_says_how_many_there_are(tmp_path: Path) -> None:
+    with theanine.open(str(tmp_path / "memory.db")) as client:
+        ana = client.user("ana")
+        for day in range(1, 6):
+            session = ana.session(f"talk {day}")
+            at = datetime(2026, 3, day, tzinfo=UTC)
+            session.hear(f"The ferry of day {day}.", at=at, metadata={"day": day})
+            session.say("Which ferry?", at=at)
+            session.end()
+        search = partial(ana.search, "ferry", exact=True)
+        assert len(search(limit=3)) == 3
+        assert {hit.turn.session for hit in search(session=2) if hit.turn} == {2}
+        assert [hit.turn.text for hit in search(speaker="ana", session=2) if hit.turn] == [
+            "The ferry of day 2."
+        ]
+        assert search(speaker="nobody") == []
+        assert len(search(since="2026-03-02", until="2026-03-03")) == 4
+        assert len(search(as_of="2026-03-03")) == 6
+        assert [hit.turn.text for hit in search(where="day>=5", speaker="ana") if hit.turn] == [
+            "The ferry of day 5."
+        ]
+        ana.forget(session=2)
+        assert len(search(limit=99)) == 8
+        assert search(session=2) == []
+        with pytest.raises(SettingsError, match="min_relevance"):
+            search(min_relevance=0.5)
+        for name, value in {"speaker": "ana", "session": 1, "oldest_first": True}.items():
+            with pytest.raises(SettingsError, match=f"{name} needs an exact search"):
+                ana.search("ferry", **{name: value})  # pyright: ignore[reportArgumentType]

@@ -19,14 +19,21 @@ from support.doubtful import log_doubtful
 pytestmark = [pytest.mark.browser, needs_browser]
 Serve = Callable[[str | Path], OpenPage]
 ROUTES = {
+    "home?user=ana": "I moved to Ljubljana",
+    "home?user=ana&entity=Lucija": "Mentioned in 7 messages",
+    "conversations?user=ana&day=2024-07-15": "I quit my job at the shipyard",
+    "conversations?user=ana&session=6&turn=65": "Welcome to your new streets",
+    "conversations?user=ana&session=6&turn=65&memory=40": "Who made it",
     "timelines?user=ana": "73 memories",
     "timelines?user=ana&memory=5": "What was said",
     "timelines?user=ana&as=list&memory=17": "until Jun 22, 2024, then changed",
     "timelines?user=ana&topic=5": "10 memories",
     "timelines?user=ana&at=2024-04-20T23:00:00&changes=1": "Changed",
     "timelines?user=ana&at=2024-10-13T23:00:00&with=2024-05-18T23:00:00&person=Ana": "Person",
-    "find?user=ana&q=ships": "relevance",
-    "find?user=ana&q=ships&session=3&turn=30": "Conversation 3",
+    "timelines?user=ana&memory=999": "There is no memory 999",
+    "find?user=ana&q=ships": "9 messages",
+    "find?user=ana&q=Where does Ana live&by=meaning": "relevance",
+    "find?user=ana&session=3&speaker=Ana&q=zzz": "No message has",
     "why?user=ana&q=Am I afraid of ships%3F": "candidates returned",
     "talk?user=ana": "Say something",
     "import?user=ana": "Drop a file here",
@@ -79,7 +86,7 @@ def test_axe_finds_nothing(
     [
         r"/v1/whoami",
         r"/v1/(?!whoami|session|users(\?|$))",
-        r"/v1/users/ana/(memories|versions|turns|review|recall|explain|methods|sessions)",
+        r"/v1/users/ana/(memories|versions|turns|review|search|explain|methods|sessions|conversations)",
     ],
     ids=["frame", "view", "part"],
 )

@@ -101,6 +101,7 @@ def test_what_is_redacted_is_nowhere(tmp_path: Path, provider: Provider) -> None
                 "/threads/t/messages",
                 "/threads/t/system",
                 "/graph",
+                "/conversations",
             )
         ]
         kept = "".join([exported.text, *listed])

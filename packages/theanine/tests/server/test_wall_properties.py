@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
 
 PLAIN = set(
     "action after as_of cancelled days format history keep_going keep_turns last limit method "
-    "name newest_first partial pinned remember search since speaker state until where window "
+    "month name newest_first partial pinned remember search since speaker state until where window "
     "with_content zone Last-Event-ID".split()
 )
 """Parameters that name nothing which belongs to a user, a key or an operation."""

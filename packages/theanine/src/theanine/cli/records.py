@@ -153,19 +153,38 @@ def search(
     limit: Annotated[
         int, typer.Option(min=1, metavar="N", help="Maximum number of hits.")
     ] = SEARCH_LIMIT,
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="Find all turns that have each of the words, newest first."),
+    ] = False,
+    speaker: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --exact: only turns of this speaker.")
+    ] = None,
+    session: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="With --exact: only turns of this session."),
+    ] = None,
+    oldest_first: Annotated[
+        bool, typer.Option("--oldest-first", help="With --exact: the oldest first.")
+    ] = False,
 ) -> None:
     """Find turns and memories by meaning and words, the best first.
 
-    `theanine log --search` finds exact words. Exits with 1 if nothing was found.
+    With --exact, find all turns that have the words. Exits with 1 if nothing was found.
 
     \b
     theanine search "boats" --user ana
+    theanine search "lake house" --user ana --exact
     theanine search "plans for the summer" --user ana --since 2026-01-01 --json
     """
     arguments: SearchArguments = {
         **times.arguments(),
         "limit": limit,
         "where": parse_where(where or []),
+        "exact": exact,
+        "speaker": speaker,
+        "session": session,
+        "oldest_first": oldest_first,
     }
     with options.open() as client:
         hits = known_user(client, user).search(words, **arguments)

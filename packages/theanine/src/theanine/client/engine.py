@@ -54,6 +54,7 @@ from theanine.remembering.remember import GoesOn, Progress, RememberReport, Reme
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_cache import ScopeCache
 from theanine.retrieval.snapshot import MIN_LAG
+from theanine.retrieval.word_index import WordIndexes
 from theanine.store import open_store
 from theanine.store.processes import HOLDING, process_holder
 from theanine.store.validate import turn_position
@@ -98,6 +99,7 @@ class Engine(Recalling):
             reranker = open_reranker(reranker)
         self.reranking = RerankConfig(reranker=reranker, top=options.reranked) if reranker else None
         self.dialogues = DialogueCache(self.store, self.clock)
+        self._words = WordIndexes(self.store)
         self._holding: asyncio.Task[None] | None = None
         self.background = Background(
             lambda scope, progress: self.remember(scope, progress=progress)

@@ -174,6 +174,10 @@ class SearchArguments(TypedDict, total=False):
     """Arguments of a search; see :meth:`AsyncUserMemory.search`."""
 
     limit: int
+    exact: bool
+    speaker: str | None
+    session: int | None
+    oldest_first: bool
     min_relevance: float | None
     since: Moment | None
     until: Moment | None
@@ -210,6 +214,36 @@ def recall_options(now: datetime, arguments: RecallArguments) -> RecallOptions:
         profile=bool(arguments.get("profile")),
         deadline=arguments.get("deadline"),
     )
+
+
+def search_bounds(arguments: SearchArguments) -> RecallArguments:
+    """Return the bounds of a search as arguments of a recall, which its limit doesn't limit."""
+    return RecallArguments(
+        limit=None,
+        min_relevance=arguments.get("min_relevance"),
+        since=arguments.get("since"),
+        until=arguments.get("until"),
+        as_of=arguments.get("as_of"),
+        where=arguments.get("where"),
+    )
+
+
+EXACT_ONLY = ("speaker", "session", "oldest_first")
+"""Arguments of a search that only an exact one takes."""
+
+
+def check_search(arguments: SearchArguments) -> None:
+    """Raise SettingsError for arguments of a search that are out of range or don't go together."""
+    limit, exact = arguments.get("limit", SEARCH_LIMIT), arguments.get("exact")
+    if limit < 1:
+        raise SettingsError(f"the limit must be at least 1, not {limit}")
+    if exact and arguments.get("min_relevance") is not None:
+        raise SettingsError(
+            "an exact search finds all turns that have the words, whatever their relevance: leave "
+            "min_relevance or exact out"
+        )
+    if not exact and (given := [name for name in EXACT_ONLY if arguments.get(name)]):
+        raise SettingsError(f"{' and '.join(given)} needs an exact search: add exact=True")
 
 
 def list_options(now: datetime, arguments: ListArguments) -> Listing:

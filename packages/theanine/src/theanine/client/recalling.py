@@ -16,7 +16,7 @@ from theanine.client.explaining import Explanation, explain
 from theanine.client.hiding import find_hidden
 from theanine.client.merging import merge_recollections, without_numbers
 from theanine.client.options import OpenOptions
-from theanine.client.searching import SearchHit, find_hits
+from theanine.client.searching import SearchHits, find_hits, find_words
 from theanine.clock import Clock
 from theanine.embeddings.base import Embedder
 from theanine.embeddings.static import bundled_embedder
@@ -34,6 +34,7 @@ from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_cache import ScopeCache
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.retrieval.trace import RecordedTrace
+from theanine.retrieval.word_index import WordIndexes, WordSearch
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion
 from theanine.telemetry import RECORDS, STORE, memory_operation
@@ -59,6 +60,7 @@ class Recalling:
     chat: Chat | None
     clock: Clock
     reranking: RerankConfig | None
+    _words: WordIndexes
 
     def __init__(self) -> None:
         self._loads = SharedLoads[ScopeIndex]()
@@ -181,13 +183,22 @@ class Recalling:
 
     async def search(
         self, dialogue: Sequence[Utterance], scope: Scope, options: RecallOptions, limit: int
-    ) -> list[SearchHit]:
+    ) -> SearchHits:
         """Return the turns and memories that match best."""
         options = replace(options, small_talk=True)
         with memory_operation("search_memory", scope.agent, scope.tenant) as span:
             trace, found, context = await self._trace(dialogue, scope, options)
             span.attributes[STORE] = str(context.index.state.scope_id)
             hits = await find_hits(trace, found, context, limit)
+            span.attributes[RECORDS] = len(hits)
+        return hits
+
+    async def search_words(self, scope: Scope, wanted: WordSearch, limit: int) -> SearchHits:
+        """Return the turns that have all of some words."""
+        with memory_operation("search_memory", scope.agent, scope.tenant) as span:
+            hits = await find_words(
+                self._words, self.store, scope, wanted, limit, self.clock()
+            )
             span.attributes[RECORDS] = len(hits)
         return hits
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 
+from anyio import to_thread
+
+from theanine.client.hiding import find_hidden
 from theanine.methods.base import Context
 from theanine.retrieval.candidates import Candidate
+from theanine.retrieval.passages import split_passages
 from theanine.retrieval.trace import CandidateKey, RecordedTrace
-from theanine.types import STATE, Memory, Recollection, Turn
+from theanine.retrieval.word_index import WordIndexes, WordSearch
+from theanine.store.base import Store
+from theanine.types import STATE, Memory, Recollection, Scope, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,11 +25,11 @@ class SearchHit:
     Attributes:
         turn: the turn that matches; None where a memory does.
         memories: the memory that matches; of a turn, the statements in effect that it supports,
-            those with the fewest source turns first.
+            those with the fewest source turns first; none in an exact search.
         text: the passage of the turn, or the text of the memory, that matches best.
-        score: higher is better; the scale is that of the method.
+        score: higher is better; the scale is that of the method; 1 in an exact search.
         relevance: probability that it is evidence for the question, 0 to 1; None where the method
-            does not estimate it.
+            does not estimate it, and in an exact search.
     """
 
     turn: Turn | None
@@ -32,9 +39,46 @@ class SearchHit:
     relevance: float | None
 
 
+class SearchHits(list[SearchHit]):
+    """Hits, the best ones of ``found``."""
+
+    def __init__(self, hits: Iterable[SearchHit], found: int) -> None:
+        super().__init__(hits)
+        self.found = found
+
+
+async def find_words(
+    indexes: WordIndexes,
+    store: Store,
+    scope: Scope,
+    wanted: WordSearch,
+    limit: int,
+    now: datetime,
+) -> SearchHits:
+    """Return the turns that have all of some words, in order of time."""
+    state = await store.scope_version(scope)
+    hidden = await find_hidden(store, scope, state, now)
+    wanted = replace(wanted, bounds=replace(wanted.bounds, hidden=hidden))
+    index = await indexes.get(scope, state)
+    ids = await to_thread.run_sync(index.find, wanted)
+    where = wanted.bounds.where
+    turns = {turn.id: turn for turn in await store.turns(scope, ids=ids if where else ids[:limit])}
+    found = [turns[id] for id in ids if id in turns and where.matches(turns[id].metadata)]
+    words = set(wanted.words.casefold().split())
+    hits = [_hit(turn, _passage(turn, words), (), 1.0, None) for turn in found[:limit]]
+    return SearchHits(hits, len(found) if where else len(ids))
+
+
+def _passage(turn: Turn, words: set[str]) -> str:
+    """Return the first passage of a turn that has the most of some words."""
+    text = turn.full_text
+    passages = [text[start:end].strip() for start, end in split_passages(text)]
+    return max(passages, key=lambda each: sum(word in each.casefold() for word in words))
+
+
 async def find_hits(
     trace: RecordedTrace, recollection: Recollection, context: Context, limit: int
-) -> list[SearchHit]:
+) -> SearchHits:
     """Return the best candidates of a recall that was traced, each turn and memory once."""
     last = "relevance" if "relevance" in trace.stages else next(reversed(trace.stages), "")
     stage = trace.stages.get(last, {})
@@ -44,7 +88,7 @@ async def find_hits(
         best.setdefault(key[1:], (key, score, relevance))
     chosen = list(best.values())[:limit]
     if trace.log is not None:
-        return await _of_log(chosen, trace, context)
+        return SearchHits(await _of_log(chosen, trace, context), len(best))
     found = {
         memory.id: memory
         for memory in await context.index.read_memories([key[2] for key, *_ in chosen])
@@ -55,14 +99,15 @@ async def find_hits(
         if key[2] in found
     ]
     if trace.stages:
-        return hits
+        return SearchHits(hits, len(best))
     # The method ranks nothing, such as one that returns a summary.
-    return [
+    hits = [
         _hit(memory, memory.text, (), part.score, part.relevance)
         for part in recollection.parts
         if not part.pinned  # whatever is asked
         for memory in part.memories
-    ][:limit]
+    ]
+    return SearchHits(hits[:limit], len(hits))
 
 
 async def _of_log(

@@ -11,19 +11,27 @@ from theanine.client.arguments import check_arguments
 from theanine.client.background import Remembering
 from theanine.client.engine import Engine
 from theanine.client.explaining import Explanation
-from theanine.client.options import SEARCH_LIMIT, Moment, RecallArguments, SearchArguments
+from theanine.client.options import (
+    SEARCH_LIMIT,
+    Moment,
+    RecallArguments,
+    SearchArguments,
+    check_search,
+    search_bounds,
+)
 from theanine.client.other_names import name_ours
 from theanine.client.own_ends import with_ends
 from theanine.client.records import RecordOperations
 from theanine.client.redaction import redact_transcript, redact_utterances
 from theanine.client.reply_options import ReplyArguments, reply_options
-from theanine.client.searching import SearchHit
+from theanine.client.searching import SearchHits
 from theanine.client.session import WINDOW, AddReport, AsyncLiveSession, assistant_name, speakers
-from theanine.errors import BadInput, SettingsError
+from theanine.errors import BadInput
 from theanine.messages import read_messages
 from theanine.methods.base import Reply
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 from theanine.remembering.remember import Progress, RememberReport
+from theanine.retrieval.word_index import WordSearch
 from theanine.store.validate import check_name, check_scope, repair_utterance
 from theanine.store.values import CostLine, ForgetReport, Logged, Pending
 from theanine.types import (
@@ -309,7 +317,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             self.shared,
         )
 
-    async def search(self, query: str, **options: Unpack[SearchArguments]) -> list[SearchHit]:
+    async def search(self, query: str, **options: Unpack[SearchArguments]) -> SearchHits:
         """Return the turns and memories that match a question or words best, with their scores.
 
         A list for people and programs, each hit by itself; :meth:`recall` returns what a model
@@ -318,20 +326,26 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         Args:
             query: a question, or words in any order; also what means the same is found.
             options: ``limit``, the maximum number of hits, 10 by default; and ``min_relevance``,
-                ``since``, ``until``, ``as_of`` and ``where`` as of :meth:`recall`.
+                ``since``, ``until``, ``as_of`` and ``where`` as of :meth:`recall`. With ``exact``,
+                all turns that have each of the words, in any case and order, are found instead,
+                also where it is a part of a longer word; the newest first, or ``oldest_first``.
+                Then ``speaker`` and ``session`` leave the turns of one speaker or session.
 
         Raises as :meth:`recall` does.
         """
-        limit = options.get("limit", SEARCH_LIMIT)
-        if limit < 1:
-            raise SettingsError(f"the limit must be at least 1, not {limit}")
-        arguments: RecallArguments = {**options, "limit": None}
-        return await self._engine.search(
-            self._dialogue(query),
-            self.scope,
-            await self._engine.recall_options(self.scope, arguments),
-            limit,
+        check_search(options)
+        dialogue, limit = self._dialogue(query), options.get("limit", SEARCH_LIMIT)
+        bounds = await self._engine.recall_options(self.scope, search_bounds(options))
+        if not options.get("exact"):
+            return await self._engine.search(dialogue, self.scope, bounds, limit)
+        wanted = WordSearch(
+            words=query,
+            speaker=options.get("speaker"),
+            session=options.get("session"),
+            oldest_first=bool(options.get("oldest_first")),
+            bounds=bounds.bounds,
         )
+        return await self._engine.search_words(self.scope, wanted, limit)
 
     async def explain(
         self,

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from theanine.linking.topics import Topic, find_topics
-from theanine.text.attribution import without_attribution
+from theanine.text.attribution import shown_words
 from theanine.types import REPLACED, STATE, Link, Mark, MarkKind, Memory, Relation, Session
-
-_WITHOUT_QUOTES = str.maketrans("", "", "“”")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +109,7 @@ def build_graph(
         memories=tuple(
             MemoryNode(
                 id=memory.id,
-                words=_words(memory.text),
+                words=shown_words(memory.text),
                 at=memory.at,
                 dated=memory.dated,
                 session=memory.session,
@@ -179,8 +177,3 @@ def _find_state_ends(
         ]
         if ends:
             yield min(ends, key=lambda end: end.at)
-
-
-def _words(text: str) -> str:
-    words = without_attribution(text)
-    return words if words == text else words.translate(_WITHOUT_QUOTES)

@@ -20,6 +20,7 @@ from theanine.store.values import (
     Restored,
     ScopeVersion,
     Spending,
+    TurnText,
     UserSettings,
 )
 from theanine.types import (
@@ -247,6 +248,15 @@ class Store(Protocol):
         self, scope: Scope, listing: Listing, method: str, *, pinned: bool | None = None
     ) -> list[Memory]:
         """Return a page of a method's memories, by number; pinned or unpinned ones, if named."""
+        ...
+
+    async def turn_texts(
+        self, scope: Scope, *, after: int = 0, upto: int | None = None
+    ) -> list[TurnText]:
+        """Return what a search for words needs of turns numbered above ``after``, up to ``upto``.
+
+        Much faster than :meth:`turns`, for all turns of a scope.
+        """
         ...
 
     async def turn_metadata(

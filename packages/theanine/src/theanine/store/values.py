@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,6 +133,17 @@ class Listing:
         """Return whether a text has all words."""
         folded = text.casefold()
         return all(word in folded for word in self.words)
+
+
+class TurnText(NamedTuple):
+    """What a search for words needs of a turn; ``at`` is in microseconds since 1970."""
+
+    id: int
+    session: int
+    at: int
+    speaker: str
+    text: str
+    attachment: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

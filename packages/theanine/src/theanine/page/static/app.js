@@ -1,8 +1,9 @@
 /** The frame of the page: signing in, whose memory is shown, the views. */
-import { Dialog, ErrorBox, IconButton, Leaf, Loading, Notices, Select } from "./components/basics.js";
+import { Dialog, ErrorBox, Icon, IconButton, Leaf, Loading, Notices, Select } from "./components/basics.js";
 import { Forgotten } from "./components/forgetting.js";
+import { SearchBox } from "./components/search_box.js";
 import { post, remove } from "./core/api.js";
-import { html, render, useEffect, useErrorBoundary, useId, useState } from "./core/html.js";
+import { html, render, useEffect, useErrorBoundary, useId, useRef, useState } from "./core/html.js";
 import { reload, useResource } from "./core/resource.js";
 import { currentRoute, linkTo, navigate, useRoute } from "./core/route.js";
 import { changeSettings, settings } from "./core/settings.js";
@@ -55,7 +56,7 @@ function WhoPicker({ users, who }) {
   const name = ({ user, agent }) => (agent === "default" ? user : `${user} · ${agent}`);
   const listId = useId();
   const go = (scope) => navigate({ user: scope.user, agent: scope.agent === "default" ? null : scope.agent,
-    memory: null, session: null, q: null });
+    memory: null, session: null, turn: null, entity: null, q: null });
   if (!who && !users.length) return null;
   if (users.length === 1 && who && name(users[0]) === name(who)) {
     return html`<span class="who">${name(who)}</span>`;
@@ -98,6 +99,33 @@ function ViewFrame({ View, ...props }) {
   return html`<${View} ...${props} />`;
 }
 
+/** The views of people as links, the others in a menu; on a phone both are at the lower edge. */
+function Navigation({ views, view }) {
+  const menu = useRef(null);
+  const [main, more] = [views.filter(({ icon }) => icon), views.filter(({ icon, id }) => !icon && id !== "find")];
+  const close = () => menu.current && (menu.current.open = false);
+  useEffect(close, [view]);
+  useEffect(() => {
+    const onEvent = (event) => {
+      if (!menu.current?.open || (event.type === "click" && menu.current.contains(event.target))) return;
+      if (event.type === "keydown" && event.key !== "Escape") return;
+      if (event.type === "keydown") menu.current.querySelector("summary").focus();
+      close();
+    };
+    for (const type of ["click", "keydown"]) document.addEventListener(type, onEvent);
+    return () => ["click", "keydown"].forEach((type) => document.removeEventListener(type, onEvent));
+  }, []);
+  const link = (each) => html`<a key=${each.id} href=${linkTo({}, each.id)} aria-current=${each === view ? "page" : undefined}>
+    ${each.icon && html`<${Icon} name=${each.icon} />`}<span>${t(each.title)}</span></a>`;
+  return html`
+    <nav aria-label=${t("nav")}>
+      ${main.map(link)}
+      ${more.length > 0 && html`<details ref=${menu} class="menu">
+        <summary class=${more.includes(view) ? "current" : ""}><${Icon} name="more" /><span>${more.includes(view) ? t(view.title) : t("nav.more")}</span></summary>
+        <div class="menu-items">${more.map(link)}</div></details>`}
+    </nav>`;
+}
+
 function Frame({ views, session, users }) {
   const { view: id, params } = useRoute();
   const [isOpen, setOpen] = useState(false);
@@ -105,7 +133,6 @@ function Frame({ views, session, users }) {
   const allowed = views.filter((view) => !view.right || session.rights.includes(view.right));
   const view = allowed.find((each) => each.id === id) ?? allowed[0];
   useEffect(() => {
-    document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
     document.title = `${t(view.title)} – ${who ? `${who.user} – ` : ""}theanine`;
   });
   return html`
@@ -113,10 +140,8 @@ function Frame({ views, session, users }) {
     <header class="bar">
       <${Brand} />
       <${WhoPicker} users=${users} who=${who} />
-      <nav aria-label=${t("nav")}>
-        ${allowed.map((each) => html`
-          <a href=${linkTo({}, each.id)} aria-current=${each === view ? "page" : undefined}>${t(each.title)}</a>`)}
-      </nav>
+      <${Navigation} views=${allowed} view=${view} />
+      <${SearchBox} />
       <${IconButton} name="settings" label=${t("settings")} onClick=${() => setOpen(true)} />
     </header>
     <${Forgotten} who=${who} />
@@ -155,8 +180,9 @@ function App({ views }) {
 }
 
 /**
- * Draw the page. `views` are `{ id, title, View, right }`: the name in the address, the key of its
- * text, its component, and the right of a key without which it is not offered. The component gets
+ * Draw the page. `views` are `{ id, title, icon, View, right }`: the name in the address, the key of
+ * its text, its icon if it is one for people, its component, and the right of a key without which it
+ * is not offered. The component gets
  * `{ who, params, session }`; `who` is null where there are no users yet.
  */
 export function start(views) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from theanine.server.routes import (
     audit,
+    conversations,
     evaluation,
     events,
     forgetting,
@@ -37,6 +38,7 @@ ROUTERS = (
     tenant.router,
     users.router,
     records.router,
+    conversations.router,
     graph.router,
     forgetting.router,
     review.router,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from theanine.client.explaining import Explanation
@@ -118,13 +118,35 @@ class Search(SearchBounds):
     limit: int | None = Field(
         default=None, ge=1, le=1_000, description=f"Maximum hits; {SEARCH_LIMIT} by default."
     )
+    exact: bool = Field(
+        default=False,
+        description="Find all turns that have each of the words, in any case and order.",
+    )
+    speaker: str | None = Field(
+        default=None, min_length=1, description="Of an exact search: only this speaker's turns."
+    )
+    session: int | None = Field(
+        default=None, ge=1, description="Of an exact search: only turns of this session."
+    )
+    oldest_first: bool = Field(
+        default=False, description="Of an exact search: the oldest first, not the newest."
+    )
+
+
+FOUND = "Theanine-Found"
+"""Header with the number of hits without the limit."""
 
 
 @router.post("/search", responses=responses(413, 502, 507))
-async def search(memory: Readable, wanted: JsonBody[Search]) -> list[SearchHit]:
-    """Return the turns and memories that match a question or words best, with their scores."""
+async def search(memory: Readable, wanted: JsonBody[Search], response: Response) -> list[SearchHit]:
+    """Return the turns and memories that match a question or words best, with their scores.
+
+    The header `Theanine-Found` has how many there are without the limit.
+    """
     options = wanted.model_dump(exclude={"query"}, exclude_none=True)
-    return await memory.search(wanted.query, **options)
+    hits = await memory.search(wanted.query, **options)
+    response.headers[FOUND] = str(hits.found)
+    return hits
 
 
 class Explained(RecallBounds, Asked):

@@ -18,7 +18,7 @@ from theanine.store.sql.memories import load_memories
 from theanine.store.sql.rows import Columns, chunks, numbered, read_metadata
 from theanine.store.sql.scopes import find_scope
 from theanine.store.sql.turns import load_sessions, load_turns
-from theanine.store.values import Hidden, Listing
+from theanine.store.values import Hidden, Listing, TurnText
 from theanine.types import PIN_KINDS, Memory, Metadata, Scope, Session, Turn
 
 _ROWS = 500  # fetched at a time
@@ -227,3 +227,16 @@ def load_turn_metadata(
     return [
         (row.id, read_metadata(row.session_metadata, row.metadata)) for row in db.execute(query)
     ]
+
+
+def load_turn_texts(
+    db: sa.Connection, scope: Scope, *, after: int = 0, upto: int | None = None
+) -> list[TurnText]:
+    """Return what a search for words needs of turns, by number."""
+    turn = t.turn.c
+    query = (
+        sa.select(turn.id, turn.session, turn.at, turn.speaker, turn.text, turn.shared)
+        .where(turn.scope == find_scope(db, scope), numbered(turn.id, after, upto))
+        .order_by(turn.id)
+    )
+    return [TurnText(*row) for row in db.execute(query)]

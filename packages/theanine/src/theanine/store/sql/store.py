@@ -121,6 +121,7 @@ class SqlStore(SqlDatabase):
     assistants = reading(turns.load_assistants)
     turns_with_recalls = reading(turns.load_turns_with_recalls)
     turn_metadata = reading(listing.load_turn_metadata)
+    turn_texts = reading(listing.load_turn_texts)
     count_turns = reading(turns.count_turns)
     list_sessions = reading(listing.list_sessions)
     list_turns = reading(listing.list_turns)

@@ -4,15 +4,17 @@ import { createStore, useStore } from "../core/store.js";
 import { t } from "../core/texts.js";
 
 const ICONS = {
-  back: "M15 5l-7 7 7 7",
   close: "M6 6l12 12M18 6L6 18",
+  conversations: "M4 5h16v11H9l-5 4z",
   filter: "M4 6h16M7 12h10M10 18h4",
   fit: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
+  home: "M4 11l8-7 8 7v9h-6v-6h-4v6H4z",
   minus: "M5 12h14",
-  next: "M9 5l7 7-7 7",
+  more: "M4 7h16M4 12h16M4 17h16",
   pin: "M9 4h6l-1 6 4 4H6l4-4zM12 14v6",
   plus: "M5 12h14M12 5v14",
-  search: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.5 15.5L20 20",
+  talk: "M12 4v10M8 7v4M16 7v4M4 9v1M20 9v1M12 18v2",
+  timelines: "M4 6h9M4 12h16M9 18h11",
   settings: "M4 7h10M18 7h2M4 17h2M10 17h10M14 7a2 2 0 1 0 4 0 2 2 0 0 0-4 0zM6 17a2 2 0 1 0 4 0 2 2 0 0 0-4 0z",
 };
 

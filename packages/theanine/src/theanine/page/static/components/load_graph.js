@@ -11,16 +11,26 @@ import { t } from "../core/texts.js";
 /** The key under which a user's graph is kept; `reload(graphKey(who))` after a change. */
 export const graphKey = (who) => `graph:${who.user}:${who.agent}`;
 
-/** Says that nothing is remembered of somebody, and what is waiting to be. */
-function Nothing({ who }) {
+/** Says that the store knows nobody, and how to begin. */
+export function NobodyYet() {
+  const mayAdminister = useRight("administer");
+  return html`<${Empty} title=${t("empty.nobody")}>
+    ${mayAdminister && html`<p><a href=${linkTo({}, "import")}>${t("empty.import")}</a></p>`}
+    <p>${t("empty.nobody.how")}</p>
+    <pre><code>theanine add "I live in Lisbon." --user ana${"\n"}theanine import conversations.json${"\n"}theanine open --demo</code></pre><//>`;
+}
+
+/** Says that nothing was said by somebody, or nothing is remembered of it yet, and what to do. */
+export function NothingYet({ who, isRemembering = false }) {
   const { isFile, pending } = source.get();
   const waiting = useResource(isFile ? null : `work:${who.user}:${who.agent}`, () => pending(who));
   const [mayWrite, mayAdminister] = [useRight("write"), useRight("administer")];
   const n = waiting.value?.length ?? 0;
-  return html`<${Empty} title=${t("empty.user", { user: who.user })}>
+  return html`<${Empty} title=${t(isRemembering ? "empty.user" : "empty.said", { user: who.user })}>
     ${n > 0 && html`<p>${t("empty.waiting", { n })} <a href=${linkTo({}, "operate")}>${t("empty.waiting.see")}</a></p>`}
-    ${!n && html`<p class="row">${mayAdminister && html`<a href=${linkTo({}, "import")}>${t("nav.import")}</a>`}
-      ${mayWrite && html`<a href=${linkTo({}, "talk")}>${t("nav.talk")}</a>`}</p>`}<//>`;
+    <p class="row">${isRemembering && html`<a href=${linkTo({}, "conversations")}>${t("empty.read")}</a>`}
+      ${mayAdminister && html`<a href=${linkTo({}, "import")}>${t("nav.import")}</a>`}
+      ${mayWrite && html`<a href=${linkTo({}, "talk")}>${t("nav.talk")}</a>`}</p><//>`;
 }
 
 /**
@@ -31,10 +41,7 @@ export function WithGraph({ who, method, title, children }) {
   const graph = useResource(who && `${graphKey(who)}:${method ?? ""}`,
     async () => readGraph(await source.get().graph(who, method)));
   const heading = title && html`<h1 class="hidden">${title}</h1>`;
-  if (!who) {
-    return html`${heading}<${Empty} title=${t("empty.nobody")}><p>${t("empty.nobody.how")}</p>
-      <pre><code>theanine add "I live in Lisbon." --user ana${"\n"}theanine import conversations.json</code></pre><//>`;
-  }
+  if (!who) return html`${heading}<${NobodyYet} />`;
   return html`${heading}<${Loaded} from=${graph}>${(value) =>
-    value.memories.size ? children(value) : html`<${Nothing} who=${who} />`}<//>`;
+    value.memories.size ? children(value) : html`<${NothingYet} who=${who} isRemembering />`}<//>`;
 }

@@ -1,7 +1,8 @@
 /** One memory: its words, what was said, its versions and links, and who made it. */
 import { Icon, IconButton, Loaded, SidePanel, usePanelKeys } from "./basics.js";
 import { MemoryActs } from "./acts.js";
-import { html, useEffect, useRef, useState } from "../core/html.js";
+import { linkToTurn } from "./conversation.js";
+import { html } from "../core/html.js";
 import { useResource } from "../core/resource.js";
 import { linkTo } from "../core/route.js";
 import { source } from "../core/source.js";
@@ -21,53 +22,27 @@ export const describeOrigin = (memory) =>
 
 /** A memory in a list: its words first, and a link to open it. */
 export const MemoryItem = ({ memory, relation, isOpen }) => html`
-  <a class=${`memory-item${memory.end ? " ended" : ""}`} href=${linkTo({ memory: memory.id, session: null, turn: null })} aria-current=${isOpen ? "true" : undefined}>
+  <a class=${`memory-item${memory.end ? " ended" : ""}`} href=${linkTo({ memory: memory.id })} aria-current=${isOpen ? "true" : undefined}>
     ${relation !== undefined && html`<span class="relation" data-relation=${relation ?? "null"}>${t(`relation.${relation}`)}</span> `}
-    <span class="words">${memory.words}</span>
+    <span class="words" dir="auto">${memory.words}</span>
     <span class="quiet">${[describeOrigin(memory), describeState(memory), memory.pinned && t("state.pinned")].filter(Boolean).join(" · ")}</span>
   </a>`;
 
-const Turn = ({ turn, isSource }) => html`
-  <li class=${`turn ${turn.role}${isSource ? " source" : ""}`}>
-    <span class="quiet">${turn.speaker}${turn.dated && html` · ${formatTime(wallTime(turn.at))}`}${turn.notes?.corrects && html` · ${t("turn.corrects", { id: turn.notes.corrects })}`}</span>
-    <p>${turn.text}${turn.attachment && html` <span class="quiet">[${turn.attachment}]</span>`}</p>
-  </li>`;
-
-/** The turns of a session, some of them as sources, in a panel beside the view. */
-export function SessionPanel({ who, session, sources, onClose }) {
-  const turns = useResource(`session:${who.user}:${who.agent}:${session}`, () => source.get().sessionTurns(who, session));
-  const list = useRef(null);
-  useEffect(() => list.current?.querySelector(".source")?.scrollIntoView({ block: "center" }), [turns.value, sources[0]]);
-  return html`
-    <${SidePanel} title=${t("session.title", { session })} onClose=${onClose}>
-      <${Loaded} from=${turns}>${(loaded) => html`
-        <ol class="turns whole" ref=${list}>
-          ${loaded.map((turn) => html`<${Turn} key=${turn.id} turn=${turn} isSource=${sources.includes(turn.id)} />`)}
-        </ol>`}<//>
-    <//>`;
-}
-
-/** The source turns of a memory; on demand among the whole conversation. */
+/** The source turns of a memory, each with a link to its place in the conversation. */
 function Sources({ who, memory }) {
-  const [isWhole, setWhole] = useState(false);
   const ids = memory.source_turns;
   const own = useResource(`turns:${who.user}:${who.agent}:${ids}`, () => source.get().turns(who, ids));
-  const whole = useResource(isWhole ? `session:${who.user}:${who.agent}:${memory.session}` : null,
-    () => source.get().sessionTurns(who, memory.session));
-  const list = useRef(null);
-  useEffect(() => {
-    if (isWhole && whole.value) list.current?.querySelector(".source")?.scrollIntoView({ block: "center" });
-  }, [isWhole, whole.value]);
   return html`
     <section>
       <h3>${t("memory.sources")}</h3>
       ${!ids.length && html`<p class="quiet">${t("memory.no_sources")}</p>`}
-      <${Loaded} from=${isWhole && whole.value ? whole : own}>${(turns) => html`
-        <ol class="turns" ref=${list}>
-          ${turns.map((turn) => html`<${Turn} key=${turn.id} turn=${turn} isSource=${isWhole && ids.includes(turn.id)} />`)}
-        </ol>`}<//>
-      <button type="button" aria-expanded=${isWhole} onClick=${() => setWhole(!isWhole)}>
-        ${t(isWhole ? "memory.conversation.hide" : "memory.conversation")}</button>
+      <${Loaded} from=${own}>${(turns) => html`
+        <ol class="turns">${turns.map((turn) => html`
+          <li key=${turn.id} class=${`turn ${turn.role}`}>
+            <span class="quiet"><bdi>${turn.speaker}</bdi>${turn.dated && html` · ${formatTime(wallTime(turn.at))}`}${turn.notes?.corrects && html` · ${t("turn.corrects", { id: turn.notes.corrects })}`}</span>
+            <p dir="auto">${turn.text}${turn.attachment && html` <span class="quiet">[${turn.attachment}]</span>`}</p>
+            <a href=${linkToTurn({ session: turn.session, turn: turn.id })}>${t("memory.conversation")}</a>
+          </li>`)}</ol>`}<//>
     </section>`;
 }
 
@@ -137,16 +112,18 @@ function MadeBy({ who, memory }) {
  */
 export function MemoryPanel({ who, graph, id, onClose, children }) {
   const memory = graph.memories.get(id);
-  const detail = useResource(`memory:${who.user}:${who.agent}:${id}`, () => source.get().memory(who, id));
+  const detail = useResource(memory ? `memory:${who.user}:${who.agent}:${id}` : null, () => source.get().memory(who, id));
   const heading = usePanelKeys(onClose, id);
-  if (!memory) return null;
+  if (!memory) {
+    return html`<${SidePanel} title=${t("memory.title")} onClose=${onClose}><p>${t("memory.unknown", { id })}</p><//>`;
+  }
   return html`
     <aside class="panel" aria-label=${t("memory.title")}>
       <header class="panel-head">
         <p class="quiet">${describeOrigin(memory)} ${memory.pinned && html`<${Icon} name="pin" />`}</p>
         <${IconButton} name="close" label=${t("close")} onClick=${onClose} />
       </header>
-      <h2 ref=${heading} tabindex="-1" class="words">${memory.words}</h2>
+      <h2 ref=${heading} tabindex="-1" class="words" dir="auto">${memory.words}</h2>
       ${memory.end && html`<p class="state">${describeState(memory)}</p>`}
       <${MemoryActs} key=${id} who=${who} graph=${graph} memory=${memory} />
       ${children}

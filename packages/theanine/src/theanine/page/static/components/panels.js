@@ -1,28 +1,22 @@
-/** The panel that is open beside a view: a memory, a conversation, a topic, or what changed. */
-import { MemoryPanel, SessionPanel } from "./memory.js";
+/** The panel that is open beside a view: a memory, a topic, or what changed. */
+import { MemoryPanel } from "./memory.js";
 import { readPeriod } from "./scrubber.js";
 import { DifferencePanel, TopicPanel } from "./story.js";
 import { html } from "../core/html.js";
 import { navigate } from "../core/route.js";
 import { compare } from "../timeline/knowledge.js";
 
-const CLOSED = { memory: null, session: null, turn: null, topic: null, changes: null };
+const CLOSED = { memory: null, topic: null, changes: null };
 
 /** Open a memory in the panel. */
 export const openMemory = (id) => navigate({ ...CLOSED, memory: id });
 /** Open a topic. */
 export const openTopic = (topic) => navigate({ ...CLOSED, topic: topic.memories[0].id });
-/** Open a conversation at one of its turns. */
-export const openTurn = (turn) => navigate({ ...CLOSED, session: turn.session, turn: turn.id });
-
-/** The panel by the parameters of the address; what is inside goes into that of a memory. */
-export function Panels({ who, graph, params, children }) {
+/** The panel by the parameters of the address. */
+export function Panels({ who, graph, params }) {
   const close = () => navigate(CLOSED);
-  if (graph.memories.has(Number(params.memory))) {
-    return html`<${MemoryPanel} who=${who} graph=${graph} id=${Number(params.memory)} onClose=${close}>${children}<//>`;
-  }
-  if (params.session) {
-    return html`<${SessionPanel} who=${who} session=${Number(params.session)} sources=${[Number(params.turn)]} onClose=${close} />`;
+  if (params.memory) {
+    return html`<${MemoryPanel} who=${who} graph=${graph} id=${Number(params.memory)} onClose=${close} />`;
   }
   const topic = graph.memories.get(Number(params.topic))?.topic;
   if (topic) return html`<${TopicPanel} topic=${topic} onClose=${close} />`;

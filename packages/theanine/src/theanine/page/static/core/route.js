@@ -4,12 +4,10 @@
  */
 import { createStore, useStore } from "./store.js";
 
-export const DEFAULT_VIEW = "timelines";
-
-/** Return the route of a hash: `{ view, params }`, all parameters as strings. */
+/** Return the route of a hash: `{ view, params }`, all parameters as strings; without a view, it is the first one. */
 export function parseRoute(hash) {
   const [path, query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
-  return { view: path || DEFAULT_VIEW, params: Object.fromEntries(new URLSearchParams(query)) };
+  return { view: path, params: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 /** Return the hash of a route; parameters that are null, undefined or empty are left out. */

@@ -2,7 +2,7 @@
  * Where views read memories from: the service, or the data inside a page that was written to one
  * file (`theanine timeline --html`). Both have the same functions. `who` is `{ user, agent }`.
  */
-import { get, getAll, post, userPath } from "./api.js";
+import { get, getAll, send, userPath } from "./api.js";
 import { createStore } from "./store.js";
 
 export const service = {
@@ -21,12 +21,23 @@ export const service = {
   versions: (who, id) => get(userPath(who, `memories/${id}/versions`)),
   /** Turns by their ids. */
   turns: async (who, ids) => (ids.length ? (await get(userPath(who, "turns"), { ids })).items : []),
-  /** The turns of a session, in order. */
-  sessionTurns: (who, session) => getAll(userPath(who, "turns"), { session }),
+  /** What is known of a user. */
+  profile: (who) => get(userPath(who, "profile")),
+  /** The months that have conversations, `{ month, conversations }`, the newest first. */
+  months: (who) => get(userPath(who, "conversations/months")),
+  /** A page of conversations, the newest first, from a month on; `bounds` are `{ month, limit, cursor }`. */
+  conversations: (who, bounds) => get(userPath(who, "conversations"), bounds),
+  /** A conversation, and where its memories were said. */
+  conversation: (who, session) => get(userPath(who, `conversations/${session}`)),
+  /** Some turns of a session from one on, or, with `newest_first`, before it. */
+  sessionTurns: async (who, session, bounds) => (await get(userPath(who, "turns"), { session, ...bounds })).items,
+  /** What a search finds, `{ hits, found }`: `found` counts also what is beyond the limit. */
+  search: async (who, wanted, options) => {
+    const response = await send("POST", userPath(who, "search"), { body: wanted, ...options });
+    return { hits: await response.json(), found: Number(response.headers.get("Theanine-Found")) };
+  },
   /** Calls of language models, by session, step and model. */
   costs: (who) => get(userPath(who, "costs")),
-  /** What a recall returns for a question; `bounds` as of the API. */
-  recall: (who, question, bounds = {}) => post(userPath(who, "recall"), { dialogue: question, ...bounds }),
 };
 
 /** The source of this page. */

@@ -1,98 +1,125 @@
-/** Find: search what is remembered as a recall does; the results beside the timelines. */
-import { IconButton, Loaded } from "../components/basics.js";
-import { FILTERS, Filters, filterTopics, readFilter } from "../components/filters.js";
-import { WithGraph } from "../components/load_graph.js";
-import { MemoryItem } from "../components/memory.js";
-import { Panels, openMemory, openTopic, openTurn } from "../components/panels.js";
-import { readTimes } from "../components/scrubber.js";
-import { Timeline } from "../components/timeline.js";
-import { html, useEffect, useId, useMemo, useRef, useState } from "../core/html.js";
+/** Find: every turn that has the words, as they are typed; or what answers a question, by meaning. */
+import { Loaded, Select } from "../components/basics.js";
+import { linkToTurn } from "../components/conversation.js";
+import { NobodyYet } from "../components/load_graph.js";
+import { Marked } from "../components/markdown.js";
+import { html, useEffect, useId, useRef, useState } from "../core/html.js";
 import { useResource } from "../core/resource.js";
-import { navigate } from "../core/route.js";
-import { readResults } from "../core/results.js";
+import { linkTo, navigate } from "../core/route.js";
 import { source } from "../core/source.js";
 import { formatDate, formatNumber, t, wallTime } from "../core/texts.js";
 
-/** Tokens of what is searched for; the number of parts is the real bound. */
-const BUDGET = 8_000;
-const MOST = 50;
+/** Results at first, and the most that are listed. */
+const FIRST = 50;
+const MOST = 1000;
+/** Milliseconds without a key after which a search by meaning begins. */
+const PAUSE = 350;
+const FILTERS = ["speaker", "session", "since", "until"];
 
-const TurnItem = ({ turn, isOpen }) => html`
-  <button type="button" class="memory-item turn-item" aria-current=${isOpen ? "true" : undefined} onClick=${() => openTurn(turn)}>
-    <span class="words">${turn.text}</span>
-    <span class="quiet">${[turn.speaker, turn.dated && formatDate(wallTime(turn.at)), t("find.turn")].filter(Boolean).join(" · ")}</span>
-  </button>`;
+/** Return a value once it has stayed the same for some time. */
+function useSettled(value, ms) {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return ms ? settled : value;
+}
 
-/** Buttons to the result before and after the open one; `items` are functions that open one. */
-function Steps({ items, index }) {
+/** Return what is searched for as the service has it; of a search by meaning, filters come after. */
+function readWanted({ q, by, speaker, session, since, until, sort }, limit) {
+  const times = { ...(since && { since }), ...(until && { until }) };
+  if (by === "meaning") return { query: q, limit, ...times };
+  return { query: q, exact: true, limit, oldest_first: sort === "oldest", ...times,
+    ...(speaker && { speaker }), ...(session && { session: Number(session) }) };
+}
+
+const timeOf = ({ turn, memories }) => wallTime((turn ?? memories[0]).at);
+
+/** Return the hits of a search by meaning that pass the filters, in the order that is wished. */
+function refine(hits, { speaker, session, sort }) {
+  const kept = hits.filter(({ turn, memories }) =>
+    (!speaker || (turn ? turn.speaker === speaker : memories[0].speakers.includes(speaker))) &&
+    (!session || String((turn ?? memories[0]).session) === session));
+  if (sort) kept.sort((a, b) => (timeOf(a) - timeOf(b)) * (sort === "oldest" ? 1 : -1));
+  return kept;
+}
+
+function Hit({ hit, params }) {
+  const { turn, memories: [memory], text, relevance } = hit;
+  const isMeaning = params.by === "meaning";
+  const { speaker, dated, at } = turn ?? { ...memory, speaker: memory.speakers.join(", ") };
   return html`
-    <div class="steps" role="group" aria-label=${t("find.steps")}>
-      <${IconButton} name="back" label=${t("previous")} disabled=${index <= 0} onClick=${() => items[index - 1].open()} />
-      <span>${t("find.position", { i: index + 1, n: items.length })}</span>
-      <${IconButton} name="next" label=${t("next")} disabled=${index < 0 || index + 1 >= items.length} onClick=${() => items[index + 1].open()} />
+    <a class="memory-item" href=${turn ? linkToTurn({ session: turn.session, turn: turn.id }, params.q) : linkTo({ memory: memory.id }, "timelines")}>
+      <span class="quiet"><bdi>${speaker}</bdi> · ${dated ? formatDate(wallTime(at)) : t("date.unknown")}${
+        relevance !== null && html` · <span class="relevance">${t("find.relevance", { percent: formatNumber(relevance, { style: "percent" }) })}</span>`}</span>
+      <span class="words" dir="auto"><${Marked} text=${text || turn?.attachment} query=${params.q} isStem=${isMeaning} /></span>
+    </a>`;
+}
+
+function Filters({ params, speakers }) {
+  const [sinceId, untilId] = [useId(), useId()];
+  const isMeaning = params.by === "meaning";
+  const change = (name) => (value) => navigate({ [name]: value || null }, { replace: true });
+  const names = [...new Set([...speakers, params.speaker].filter(Boolean))].sort();
+  const date = (id, name) => html`<span><label for=${id}>${t(`filter.${name}`)}</label>
+    <input id=${id} type="date" value=${params[name] ?? ""} onChange=${(event) => change(name)(event.currentTarget.value)} /></span>`;
+  return html`
+    <div class="filters" role="group" aria-label=${t("filter")}>
+      ${!source.get().isFile && html`<div class="switch" role="group" aria-label=${t("find.by")}>
+        <button type="button" aria-pressed=${!isMeaning} onClick=${() => change("by")("")}>${t("find.exact")}</button>
+        <button type="button" aria-pressed=${isMeaning} onClick=${() => change("by")("meaning")}>${t("find.meaning")}</button>
+      </div>`}
+      <span><${Select} label=${t("find.sort")} value=${params.sort ?? ""} onChange=${change("sort")}
+        options=${[["", t(isMeaning ? "find.sort.best" : "find.sort.newest")], ...(isMeaning ? [["newest", t("find.sort.newest")]] : []), ["oldest", t("find.sort.oldest")]]} /></span>
+      ${names.length > 0 && html`<span><${Select} label=${t("filter.person")} value=${params.speaker ?? ""} onChange=${change("speaker")}
+        options=${[["", t("filter.all")], ...names.map((name) => [name, name])]} /></span>`}
+      ${date(sinceId, "since")}${date(untilId, "until")}
+      ${params.session && html`<button type="button" onClick=${() => change("session")("")}>${t("find.only_in", { session: params.session })} ×</button>`}
+      ${FILTERS.some((name) => params[name]) && html`<button type="button"
+        onClick=${() => navigate(Object.fromEntries(FILTERS.map((name) => [name, null])), { replace: true })}>${t("filter.clear")}</button>`}
     </div>`;
 }
 
-function Results({ parts, items, params }) {
-  const list = useRef(null);
-  useEffect(() => list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" }), [params.memory, params.turn]);
-  if (!items.length) return html`<p>${t("find.none")}</p>`;
+function Content({ who, params }) {
+  const isMeaning = params.by === "meaning" && !source.get().isFile;
+  const [limit, setLimit] = useState(FIRST);
+  const q = useSettled(params.q?.trim() ?? "", isMeaning ? PAUSE : 0);
+  const wanted = readWanted({ ...params, q, by: isMeaning ? "meaning" : "" }, limit);
+  const key = JSON.stringify([who.user, who.agent, wanted]);
+  const running = useRef(null);
+  const found = useResource(q ? `find:${key}` : null, () => {
+    running.current?.abort(); // what was typed before interests nobody any more
+    running.current = new AbortController();
+    return source.get().search(who, wanted, { signal: running.current.signal });
+  });
+  // While the next results come, those of what was typed before stay.
+  const [shown, setShown] = useState(null);
+  useEffect(() => { if (found.value) setShown({ ...found.value, q }); }, [found.value]);
+  useEffect(() => setLimit(FIRST), [q, params.by]);
+  const current = q ? found.value ?? shown : null;
+  const hits = current && (isMeaning ? refine(current.hits, params) : current.hits);
+  const speakers = current?.hits.flatMap(({ turn, memories }) => (turn ? [turn.speaker] : memories[0].speakers)) ?? [];
+  const n = current && (isMeaning ? hits.length : current.found);
+  const problem = found.problem?.name === "AbortError" ? null : found.problem;
   return html`
-    <p class="quiet" role="status">${t("find.results", { n: items.length })}</p>
-    <ol class="plain results" ref=${list}>
-      ${parts.map((part, i) => html`
-        <li key=${i}>
-          ${part.relevance !== null && html`<p class="quiet relevance">${t("find.relevance", { percent: formatNumber(part.relevance, { style: "percent" }) })}</p>`}
-          ${part.memories.map((memory) => html`<${MemoryItem} key=${memory.id} memory=${memory} isOpen=${memory.id === Number(params.memory)} />`)}
-          ${part.turns.map((turn) => html`<${TurnItem} key=${turn.id} turn=${turn} isOpen=${turn.id === Number(params.turn)} />`)}
-        </li>`)}
-    </ol>`;
-}
-
-function Content({ who, graph, params }) {
-  const [isChosen, setFiltering] = useState(null);
-  const isFiltering = isChosen ?? FILTERS.some((name) => params[name]);
-  const id = useId();
-  const { q, since, until } = params;
-  const found = useResource(q ? `recall:${who.user}:${who.agent}:${q}:${since}:${until}` : null,
-    () => source.get().recall(who, q, { budget: BUDGET, limit: MOST, ...(since && { since }), ...(until && { until }) }));
-  const filterKey = FILTERS.map((name) => params[name]).join("|");
-  const test = useMemo(() => readFilter(params), [filterKey]);
-  const topics = useMemo(() => filterTopics(graph.topics, test), [graph, test]);
-  const parts = useMemo(() => (found.value ? readResults(found.value.recollection, graph.memories, test) : []), [found.value, graph, test]);
-  const items = parts.flatMap((part) => [
-    ...part.memories.map((memory) => ({ memory: memory.id, open: () => openMemory(memory.id) })),
-    ...part.turns.map((turn) => ({ turn: turn.id, open: () => openTurn(turn) })),
-  ]);
-  const matches = useMemo(() => new Set(parts.flatMap((part) => part.memories.map((memory) => memory.id))), [parts]);
-  const index = items.findIndex((item) =>
-    (item.memory && item.memory === Number(params.memory)) || (item.turn && item.turn === Number(params.turn)));
-  const submit = (event) => {
-    event.preventDefault();
-    navigate({ q: new FormData(event.currentTarget).get("q").trim(), memory: null, turn: null, session: null });
-  };
-  const steps = items.length > 0 && html`<${Steps} items=${items} index=${index} />`;
-  return html`
-    <div class="split">
-      <div class="side">
-        <form class="search" role="search" onSubmit=${submit}>
-          <label class="hidden" for=${id}>${t("find.question")}</label>
-          <input id=${id} name="q" type="search" key=${q} value=${q ?? ""} placeholder=${t("find.question")} />
-          <button class="primary">${t("find.do")}</button>
-          <${IconButton} name="filter" label=${t("filter")} aria-expanded=${isFiltering} onClick=${() => setFiltering(!isFiltering)} />
-        </form>
-        ${isFiltering && html`<${Filters} graph=${graph} params=${params} />`}
-        ${q && html`<${Loaded} from=${found}>${() => html`<${Results} parts=${parts} items=${items} params=${params} />`}<//>`}
-        ${!q && html`<p class="quiet">${t("find.about")}</p>`}
-      </div>
-      <div class="stack beside">
-        <${Timeline} shown=${{ graph, topics, openId: Number(params.memory) || null, found: q && matches.size ? matches : null, ...readTimes(graph, params) }}
-          onOpen=${openMemory} onTopic=${openTopic} />
-      </div>
-      <${Panels} who=${who} graph=${graph} params=${params}>${steps}<//>
+    <div class="main-column find">
+      <h1>${t("nav.find")}</h1>
+      <${Filters} params=${params} speakers=${speakers} />
+      ${!q && html`<p class="quiet">${t("find.about")}</p>`}
+      ${problem && html`<${Loaded} from=${{ ...found, problem }} />`}
+      ${q && !problem && !hits && html`<p class="loading" role="status">${t("loading")}</p>`}
+      ${hits && !problem && html`
+        <p role="status" class="count">${n ? t(isMeaning ? "find.results" : "find.count", { n }) : t(isMeaning ? "find.none" : "find.none_exact", { q })}
+          ${isMeaning && n > 0 && html` · <a href=${linkTo({ q }, "why")}>${t("find.why")}</a>`}
+          ${!isMeaning && !n && !source.get().isFile && html` <button type="button" onClick=${() => navigate({ by: "meaning" }, { replace: true })}>${t("find.by_meaning")}</button>`}</p>
+        <ol class="plain results" aria-busy=${found.loading}>${hits.map((hit) => html`
+          <li key=${hit.turn ? `t${hit.turn.id}` : `m${hit.memories[0].id}`}><${Hit} hit=${hit} params=${{ ...params, q }} /></li>`)}</ol>
+        ${current.found > limit && limit < MOST && html`<button type="button" onClick=${() => setLimit(limit === FIRST ? 200 : MOST)}>${t("show_more")}</button>`}`}
     </div>`;
 }
 
 export default function Find({ who, params }) {
-  return html`<${WithGraph} who=${who} method=${params.method} title=${t("nav.find")}>${(graph) => html`<${Content} who=${who} graph=${graph} params=${params} />`}<//>`;
+  if (!who) return html`<h1 class="hidden">${t("nav.find")}</h1><${NobodyYet} />`;
+  return html`<${Content} who=${who} params=${params} />`;
 }

@@ -1,5 +1,7 @@
-/** The views of the page, in the order of the navigation. */
+/** The views of the page, in the order of the navigation: those of people, then of who runs the service. */
+import Conversations from "./conversations.js";
 import Find from "./find.js";
+import Home from "./home.js";
 import Import from "./import.js";
 import Keys from "./keys.js";
 import Operate from "./operate.js";
@@ -9,10 +11,12 @@ import Timelines from "./timelines.js";
 import Why from "./why.js";
 
 export const VIEWS = [
-  { id: "timelines", title: "nav.timelines", View: Timelines },
+  { id: "home", title: "nav.home", icon: "home", View: Home },
+  { id: "conversations", title: "nav.conversations", icon: "conversations", View: Conversations },
+  { id: "timelines", title: "nav.timelines", icon: "timelines", View: Timelines },
+  { id: "talk", title: "nav.talk", icon: "talk", right: "write", View: Talk },
   { id: "find", title: "nav.find", View: Find },
   { id: "why", title: "nav.why", View: Why },
-  { id: "talk", title: "nav.talk", right: "write", View: Talk },
   { id: "import", title: "nav.import", right: "administer", View: Import },
   { id: "review", title: "nav.review", View: Review },
   { id: "operate", title: "nav.operate", View: Operate },

@@ -7,7 +7,8 @@ import { Scrubber, readTimes } from "../components/scrubber.js";
 import { Story } from "../components/story.js";
 import { Timeline } from "../components/timeline.js";
 import { html, useMemo, useState } from "../core/html.js";
-import { linkTo } from "../core/route.js";
+import { linkTo, navigate } from "../core/route.js";
+import { splitWords } from "../core/words.js";
 import { formatMonth, t } from "../core/texts.js";
 import { titleOf } from "../timeline/draw.js";
 
@@ -40,6 +41,14 @@ function TopicList({ topics, openId }) {
     </div>`;
 }
 
+/** Return the ids of the memories that have some words; null without words. */
+function findWords(topics, words = "") {
+  const wanted = splitWords(words);
+  if (!wanted.length) return null;
+  return new Set(topics.flatMap(({ memories }) => memories)
+    .filter((memory) => wanted.every((word) => memory.words.toLowerCase().includes(word))).map(({ id }) => id));
+}
+
 function Content({ who, graph, params }) {
   const [isChosen, setFiltering] = useState(null);
   const isFiltering = isChosen ?? FILTERS.some((name) => params[name]);
@@ -48,11 +57,15 @@ function Content({ who, graph, params }) {
   const isList = params.as === "list";
   const isFiltered = topics !== graph.topics;
   const openId = Number(params.memory) || null;
+  const found = useMemo(() => findWords(topics, params.words), [topics, params.words]);
   return html`
     <div class="split">
       <div class="stack">
         <div class="tools">
-          <${Summary} graph=${graph} topics=${topics} isFiltered=${isFiltered} />
+          ${found ? html`<p class="summary" role="status">${t("timelines.found", { n: found.size })}</p>`
+            : html`<${Summary} graph=${graph} topics=${topics} isFiltered=${isFiltered} />`}
+          <input type="search" class="words-filter" aria-label=${t("timelines.words")} placeholder=${t("timelines.words")} value=${params.words ?? ""}
+            onInput=${(event) => navigate({ words: event.currentTarget.value }, { replace: true })} />
           <${IconButton} name="filter" label=${t("filter")} aria-expanded=${isFiltering} onClick=${() => setFiltering(!isFiltering)} />
           <div class="switch" role="group" aria-label=${t("view.as")}>
             <a href=${linkTo({ as: null })} aria-current=${isList ? undefined : "true"}>${t("view.timeline")}</a>
@@ -61,8 +74,8 @@ function Content({ who, graph, params }) {
         </div>
         ${isFiltering && html`<${Filters} graph=${graph} params=${params} />`}
         ${isList
-          ? html`<div class="main-column"><${TopicList} topics=${topics} openId=${openId} /></div>`
-          : html`<${Timeline} shown=${{ graph, topics, openId, found: null, ...readTimes(graph, params) }}
+          ? html`<div class="main-column"><${TopicList} topics=${found ? filterTopics(topics, ({ id }) => found.has(id)) : topics} openId=${openId} /></div>`
+          : html`<${Timeline} shown=${{ graph, topics, openId, found: found?.size ? found : null, ...readTimes(graph, params) }}
               onOpen=${openMemory} onTopic=${openTopic} />
             <${Scrubber} graph=${graph} params=${params} />`}
       </div>

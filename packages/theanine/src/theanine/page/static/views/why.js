@@ -182,7 +182,7 @@ function Result({ who, graph, params, replies, openId }) {
   const explained = useResource(key, () => post(userPath(who, "explain"), body));
   const turn = replies.find((each) => String(each.id) === reply);
   const asked = useResource(turn ? `turns:${who.user}:${who.agent}:before${reply}` : null, async () =>
-    (await source.get().sessionTurns(who, turn.session)).filter(({ id }) => id <= turn.id).slice(-2));
+    (await source.get().sessionTurns(who, turn.session, { after: turn.id + 1, newest_first: true, limit: 2 })).reverse());
   return html`
     ${asked.value && html`<${Replied} turns=${asked.value} />`}
     <${Loaded} from=${explained}>${(explanation) => html`
