@@ -310,7 +310,7 @@ def write_prompts(papers: Path, out: Path) -> Iterator[Path]:
 def main() -> int:
     """Write the prompts and return the exit code."""
     papers = os.environ.get("THEANINE_PAPERS") or ""
-    if not Path(papers).is_dir() or len(sys.argv) != 2:
+    if not Path(papers).is_dir() or len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         print("THEANINE_PAPERS=FOLDER python tools/published_prompts.py OUT", file=sys.stderr)
         return 2
     try:

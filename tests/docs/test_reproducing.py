@@ -16,7 +16,7 @@ from support.history_samples import save
 from support.published_sets import write_sets
 from support.running import Terminal
 from theanine.testing import ScriptedServer
-from theanine_bench.analysis.reproduction import Inputs, table_recipe
+from theanine_bench.analysis.reproduction import STATES, Inputs, cell_states, table_recipe
 from theanine_bench.analysis.tables import load_tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "reproducing.md"
@@ -116,3 +116,11 @@ def test_the_page_counts_its_states() -> None:
         f"Of {total.total()}, {total['reproducible']} are reproducible, {total['in part']} in part "
         f"and {total['not']} is not"
     ) in sentence
+
+
+def test_the_page_counts_the_states_of_all_figures() -> None:
+    counts = Counter(state for table in load_tables() for state, _ in cell_states(table))
+    reproduced, in_part, impossible = (f"{counts[state]:,}" for state in STATES)
+    sentence = f"{reproduced} are reproduced, {in_part} in part and {impossible} not possible."
+    text = " ".join(PAGE.read_text("utf-8").split())
+    assert f"Of {counts.total():,} figures, {sentence}" in text

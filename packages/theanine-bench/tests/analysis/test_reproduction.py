@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
@@ -15,7 +16,13 @@ from support.published_sets import write_sets
 from support.running import Terminal
 from theanine.errors import SettingsError
 from theanine.methods.registry import METHODS, all_settings
-from theanine_bench.analysis.reproduction import Inputs, Recipe, table_recipe
+from theanine_bench.analysis.reproduction import (
+    STATES,
+    Inputs,
+    Recipe,
+    cell_states,
+    table_recipe,
+)
 from theanine_bench.analysis.tables import load_tables
 from theanine_bench.datasets.responses import read_responses
 
@@ -90,19 +97,27 @@ def answers_of(made: Recipe) -> Iterator[tuple[tuple[str, ...], Mapping[str, obj
                 yield words, all_settings(method, given)
 
 
+MODELS = {"model": "answers", "memory_model": "memories", "judge": "verdicts"}
+
+
+def with_models(name: str) -> Inputs:
+    return Inputs(out=Path("runs"), judge=name, options={"model": name, "memory-model": name})
+
+
 @pytest.mark.parametrize("said", SAID, ids=lambda said: f"{said['paper']}: {said['place']}")
 def test_recipes_are_as_the_papers_say(said: dict[str, Any]) -> None:
     tables = [t for t in PUBLISHED if any(fnmatch(t.id, each) for each in said["tables"])]
     assert tables
     for table in tables:
         assert table.paper == said["paper"]
-        made = recipe(table.id, Inputs(out=Path("runs"), options={"model": "openai:x"}))
+        made = recipe(table.id, with_models("openai:x"))
         reasons = " / ".join(made.deviations)
         assert all(words in reasons for words in said.get("unsaid", ()))
-        if model := said.get("model"):
-            assert f"in the paper of {model}" in reasons
-            published = Inputs(out=Path("runs"), options={"model": f"openai:{model}"})
-            assert f"in the paper of {model}" not in str(recipe(table.id, published).deviations)
+        for key, what in MODELS.items():
+            if model := said.get(key):
+                assert f"the {what} are those of openai:x, in the paper of {model}" in reasons
+                named = recipe(table.id, with_models(f"openai:{model}"))
+                assert f"the {what} are those of" not in str(named.deviations)
         asked = False
         for words, settings in answers_of(made):
             [method] = options(words, "--method")
@@ -125,6 +140,32 @@ def test_recipes_are_as_the_papers_say(said: dict[str, Any]) -> None:
         for label, retrieval in said.get("rows", {}).items():
             rows = [row for row in table.rows if label in row.label]
             assert {row.settings["retrieval"] for row in rows} == {retrieval}
+
+
+def test_replies_are_asked_for_as_the_papers_ask() -> None:
+    """Over a transcript: the published prompts take no chat (``docs/prompts.md``)."""
+    for table in PUBLISHED:
+        for words, settings in answers_of(recipe(table.id)):
+            assert settings["reply_prompt"] == "transcript", (table.id, words)
+
+
+def test_every_figure_has_a_state_and_a_reason() -> None:
+    states = Counter[str]()
+    for table in load_tables():
+        figures = list(cell_states(table))
+        states += Counter(state for state, _ in figures)
+        assert len(figures) == sum(v is not None for row in table.rows for v in row.values)
+        assert all(state in STATES and bool(why) == (state != STATES[0]) for state, why in figures)
+        if table.id in BY_PEOPLE:
+            assert {state for state, _ in figures} == {"in part"}
+            continue
+        # What the commands print below the table are the reasons of its figures, and those alone.
+        named = with_models("openai:x")
+        printed = [r for r in recipe(table.id, named).deviations if " are those of " not in r]
+        lasting = {reason for state, why in figures if state == "in part" for reason in why}
+        assert all(any(r.endswith(reason) for r in printed) for reason in lasting)
+        assert all(any(r.endswith(reason) for _, why in figures for reason in why) for r in printed)
+    assert all(states[state] for state in STATES)
 
 
 def test_each_tables_settings_are_held_against_its_paper() -> None:

@@ -28,6 +28,7 @@ from theanine_bench.tasks.compare import (
     ComparedMethod,
     compare_config,
     compare_task,
+    evidence_table,
     method_results,
     unknown_sources,
 )
@@ -91,6 +92,29 @@ def test_it_shows_what_each_method_by_itself_recalls(run: Terminal, tmp_path: Pa
                 back = {turn.key for turn in alone.source_turns}
                 share = len(back & set(asked.sources)) / len(asked.sources)
                 assert shown.scores["evidence"] == share
+
+
+@pytest.mark.slow
+def test_evidence_has_intervals_and_differences_from_the_first_method(
+    run: Terminal, tmp_path: Path
+) -> None:
+    for limit in (5, 1):
+        found = compared(
+            run, tmp_path / str(limit), "--methods", "exchange,no-memory", "--limit", str(limit)
+        )
+        first, second, *precision = evidence_table(found).rows
+        assert [row[:2] for row in (first, second)] == [
+            ["exchange", "evidence"],
+            ["no-memory", "evidence"],
+        ]
+        assert first[3:] == [str(limit), "–", "–"]
+        mine, none = method_results(found)
+        assert mine.evidence is not None and none.evidence == 0
+        assert first[2].startswith(f"{mine.evidence:.3f} [")
+        assert second[4].startswith(f"{-mine.evidence:.3f}")
+        assert (" [" in second[4]) == (limit > 1)  # one question has no interval
+        assert (second[5] == "–") == (limit < 5)  # and fewer than five no p-value
+        assert {row[1] for row in precision} == {"evidence precision"}
 
 
 @pytest.mark.slow

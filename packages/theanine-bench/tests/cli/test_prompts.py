@@ -173,6 +173,17 @@ def test_a_text_that_is_not_the_papers_is_named(tmp_path: Path, text: str | None
     assert fault in ran.stderr
 
 
+@pytest.mark.parametrize("words", [[], ["--help"], ["a", "b"]])
+def test_the_tool_writes_to_one_folder_that_is_named(tmp_path: Path, words: list[str]) -> None:
+    tool = [sys.executable, str(ROOT / "tools" / "published_prompts.py"), *words]
+    environment = {**os.environ, "THEANINE_PAPERS": str(tmp_path)}
+    ran = subprocess.run(
+        tool, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
+    )
+    assert (ran.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert "published_prompts.py OUT" in ran.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.data
 @needs_papers

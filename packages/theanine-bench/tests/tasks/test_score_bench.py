@@ -106,6 +106,12 @@ def test_a_foreign_file_of_a_folder_is_skipped_and_counted(
     ran = run.bare("bench", "score", str(folder), "--metric", "f1", "--json")
     assert list(ran.json) == ["mine"]
     assert "1 file without answers skipped:" in ran.err and name in ran.err
+    (folder / "chart.png").write_bytes(b"\x89PNG\xff")
+    save(folder, "mine.md", "# Notes")  # of the same name as the answers
+    ran = run.bare("bench", "score", str(folder), "--metric", "f1", "--json")
+    assert list(ran.json) == ["mine"]
+    assert "3 files without answers skipped:" in ran.err
+    assert all(file in ran.err for file in (name, "chart.png", "mine.md"))
 
 
 @pytest.mark.data

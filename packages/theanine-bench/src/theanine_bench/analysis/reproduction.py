@@ -29,13 +29,13 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "segmentation": ("bench", "segmentation"),
 }
 """The commands of the benches whose runs have answers."""
+REMEMBERING = frozenset({"embedder", "memory-model", "memory-base-url"})
+JUDGING = frozenset({"judge", "judge-base-url"})
 LACKS: Mapping[str, frozenset[str]] = {
-    "generate": frozenset({"embedder", "judge", "judge-base-url"}),
-    "examples": frozenset(
-        {"model", "base-url", "embedder", "judge", "judge-base-url", "limit", "prompts"}
-    ),
-    "segmentation": frozenset({"embedder", "judge", "judge-base-url"}),
-    "pairwise": frozenset({"model", "base-url", "embedder"}),
+    "generate": REMEMBERING | JUDGING,
+    "examples": REMEMBERING | JUDGING | {"model", "base-url", "limit", "prompts"},
+    "segmentation": REMEMBERING | JUDGING,
+    "pairwise": REMEMBERING | {"model", "base-url"},
 }
 """The options of :class:`Inputs` that these commands lack."""
 PROMPTS: Mapping[str, str] = {
@@ -45,6 +45,10 @@ PROMPTS: Mapping[str, str] = {
     "LLM-Rsum": "llm-rsum",
 }
 """The folder of each paper's published prompts; SeCom's are figures, of which there is no text."""
+REPRODUCED, IN_PART, NOT = STATES = ("reproduced", "in part", "not possible")
+"""The states of the figures of the papers' tables."""
+FIGURES = "the paper's prompts are figures: the prompts are ours"
+NO_METHOD = "no method of ours is the paper's"
 GOLDEN = "golden responses"
 """The method that stands for the references in the tables."""
 
@@ -108,9 +112,10 @@ def table_recipe(table: Table, inputs: Inputs) -> Recipe:
     ]
     runs: list[Path] = []
     omitted: list[str] = []
-    deviations = [*group.get("deviations", ()), *_other_models(group, inputs)]
-    if inputs.prompts and table.paper not in PROMPTS:
-        deviations.append("the paper's prompts are figures: the prompts are ours")
+    deviations = [*_lasting(table, group), *_other_models(group, inputs)]
+    by_column: Mapping[str, str] = group.get("columns", {})
+    if not inputs.prompts and table.paper in PROMPTS:
+        deviations.append("the prompts are those of theanine: --prompts takes the paper's")
     for row in [*table.rows, *added]:
         more: Mapping[str, Any] = group.get("rows", {}).get(row.label, {})
         if row in added:
@@ -118,7 +123,7 @@ def table_recipe(table: Table, inputs: Inputs) -> Recipe:
         deviations += [f"of {row.label}: {reason}" for reason in more.get("deviations", ())]
         settings = {**group.get("settings", {}), **row.settings, **more.get("settings", {})}
         row = replace(row, method=more.get("method", row.method), settings=settings)
-        if not row.method and more.keys() <= {"deviations"}:
+        if not _has_command(row, more):
             omitted.append(row.label)
             continue
         for name in table.sets:
@@ -128,12 +133,53 @@ def table_recipe(table: Table, inputs: Inputs) -> Recipe:
                     commands.append(command)
                 if has_row and (folder := Path(command[-1])) not in runs:
                     runs.append(folder)
+    deviations += [
+        f"of {column.name}: {by_column[column.name]}"
+        for column in table.columns
+        if column.name in by_column
+    ]
     return Recipe(
         commands=tuple(commands),
         runs=tuple(runs),
         omitted=tuple(omitted),
         deviations=tuple(dict.fromkeys(deviations)),
     )
+
+
+def cell_states(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the state of each figure of a table, one of :data:`STATES`, with the reasons.
+
+    A figure is reproduced if the commands of :func:`table_recipe` make it with all that its paper
+    says, its models included, which the user names.
+    """
+    try:
+        group, _ = _group(table)
+    except SettingsError as error:
+        group = {"deviations": [str(error)]}
+    for row in table.rows:
+        more: Mapping[str, Any] = group.get("rows", {}).get(row.label, {})
+        of_row = [*_lasting(table, group), *more.get("deviations", ())]
+        for column, value in zip(table.columns, row.values, strict=True):
+            if value is None:
+                continue
+            if not _has_command(row, more):
+                yield NOT, tuple(more.get("deviations", (NO_METHOD,)))
+                continue
+            of_column = group.get("columns", {}).get(column.name)
+            reasons = (*of_row, *([of_column] if of_column else []))
+            yield IN_PART if reasons else REPRODUCED, reasons
+
+
+def _lasting(table: Table, group: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how all runs of a table differ from the paper, whatever the user names."""
+    yield from group.get("deviations", ())
+    if table.paper not in PROMPTS and table.bench != "segmentation":
+        yield FIGURES
+
+
+def _has_command(row: Row, more: Mapping[str, Any]) -> bool:
+    """Return whether a command fills a row, with what the recipe adds to it."""
+    return bool(row.method) or not more.keys() <= {"deviations"}
 
 
 def _further_rows(table: Table, group: Mapping[str, Any], inputs: Inputs) -> list[Row]:
@@ -149,9 +195,17 @@ def _further_rows(table: Table, group: Mapping[str, Any], inputs: Inputs) -> lis
 
 def _other_models(group: Mapping[str, Any], inputs: Inputs) -> Iterator[str]:
     """Yield how the models that the user named differ from the paper's."""
-    model, published = inputs.options.get("model", LOCAL_MODEL), group.get("model", "")
-    if published and not model.endswith(published):
-        yield f"the answers are those of {model}, in the paper of {published}"
+    model = inputs.options.get("model", LOCAL_MODEL)
+    named = {
+        "answers": (model, "model"),
+        "memories": (inputs.options.get("memory-model", model), "memory_model"),
+        "verdicts": (inputs.judge, "judge"),
+    }
+    for what, (used, key) in named.items():
+        published = group.get(key, "")
+        left_out = what == "verdicts" and used == LOCAL_MODEL  # the table says so itself
+        if published and not left_out and not used.endswith(published):
+            yield f"the {what} are those of {used}, in the paper of {published}"
     embedder, published = inputs.options.get("embedder", ""), group.get("embedder", "")
     if embedder and published and _without_folder(embedder) != _without_folder(published):
         yield f"the vectors are those of {embedder}, in the paper of {published}"

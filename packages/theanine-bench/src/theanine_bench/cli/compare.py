@@ -45,6 +45,7 @@ from theanine_bench.tasks.compare import (
     ComparedMethod,
     compare_config,
     compare_task,
+    evidence_table,
     method_results,
     result_table,
     unknown_sources,
@@ -117,7 +118,9 @@ def compare(
 
     With tokens, model calls, cost, time and disk space. Each method gets a store of its own; yours
     isn't touched. Data without questions is asked as the conversation went: before each session but
-    the first is remembered, the last turn of a user in it.
+    the first is remembered, the last turn of a user in it. Where it is known which turns answer,
+    evidence and precision have 95 % intervals, and differences from the first method with p-values
+    of Fisher's randomization test, from five questions on.
 
     \b
     theanine compare
@@ -199,6 +202,8 @@ def _show(run: SavedRun) -> None:
     rows = ([int(cell) if cell.isdecimal() else cell for cell in row] for row in table.rows)
     show_table(table.columns, rows)
     console().print(LEGEND, style="dim")
+    if (evidence := evidence_table(run)).rows:
+        show_table(evidence.columns, evidence.rows)
     for number in numbers:
         results = {one.label: one.results[number] for one in methods if number in one.results}
         question = next(iter(results.values()))

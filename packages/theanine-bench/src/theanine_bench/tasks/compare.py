@@ -38,6 +38,8 @@ from theanine_bench.runs.folder import STORES, RunFolder
 from theanine_bench.runs.saved_run import SavedRun
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import Group, Sample, SampleResult, Stage, turn_record
+from theanine_bench.statistics.intervals import mean_interval
+from theanine_bench.statistics.paired import PairedComparison, compare_paired, show_p_value
 from theanine_bench.targets.models import ModelWrapper
 from theanine_bench.targets.target import Output, Target, TargetContext, turns_by_key
 from theanine_bench.tasks.export import ResultTable
@@ -49,6 +51,7 @@ TABLE_COLUMNS = (
     *("", "memories", "links", "failed", "given back", "evidence", "precision"),
     *("remember", "recall", "calls", "tokens", "money", "disk"),
 )
+EVIDENCE_COLUMNS = ("", "of labelled turns", "mean", "questions", "against the first", "p")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -408,8 +411,16 @@ class MethodResults:
         return self._mean(PRECISION)
 
     def _mean(self, name: str) -> float | None:
-        scores = [r.scores[name] for r in self.results.values() if name in r.scores]
+        scores = [one.scores[name] for one in self.scored(name)]
         return fmean(scores) if scores else None
+
+    def scored(self, name: str) -> list[SampleResult]:
+        """Return the results that have a score, by the questions' numbers, which all share."""
+        return [
+            replace(result, id=str(number))
+            for number, result in sorted(self.results.items())
+            if name in result.scores
+        ]
 
 
 def method_results(run: SavedRun) -> list[MethodResults]:
@@ -470,6 +481,31 @@ def result_table(run: SavedRun) -> ResultTable:
         for one in method_results(run)
     ]
     return ResultTable(TABLE_COLUMNS, rows)
+
+
+def evidence_table(run: SavedRun) -> ResultTable:
+    """Return a row for each score of a method, with its difference from the first method's.
+
+    All have 95 % intervals; differences are over the questions that both methods have.
+    """
+    first, *others = method_results(run)
+    rows: list[list[str]] = []
+    for name in (EVIDENCE, PRECISION):
+        for one in (first, *others):
+            if not (scored := one.scored(name)):
+                continue
+            row = [one.label, name, str(mean_interval([each.scores[name] for each in scored]))]
+            row.append(str(len(scored)))
+            pairs = compare_paired(scored, first.scored(name)) if one in others else ()
+            pair = next((pair for pair in pairs if pair.measure == name), None)
+            rows.append(
+                row + (["–", "–"] if pair is None else [_difference(pair), show_p_value(pair.p)])
+            )
+    return ResultTable(EVIDENCE_COLUMNS, rows)
+
+
+def _difference(pair: PairedComparison) -> str:
+    return str(pair.interval or f"{pair.difference:.3f}")
 
 
 def _calls(one: MethodResults) -> str:

@@ -47,6 +47,13 @@ def find_answer_files(paths: Sequence[Path]) -> list[Path]:
     return files
 
 
+def find_other_files(paths: Sequence[Path]) -> list[Path]:
+    """Return the other files of folders, hidden ones aside: none of them has answers."""
+    taken = set(find_answer_files(paths))
+    inside = [file for path in paths if path.is_dir() for file in sorted(path.iterdir())]
+    return [f for f in inside if f.is_file() and f not in taken and not f.name.startswith(".")]
+
+
 def score_task(
     file: Path,
     *,

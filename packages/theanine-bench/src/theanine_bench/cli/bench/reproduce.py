@@ -10,10 +10,21 @@ from typing import Annotated
 import typer
 
 from theanine.cli.app import app
-from theanine.cli.options import BaseUrlOption, ModelOption
+from theanine.cli.options import (
+    BaseUrlOption,
+    MemoryBaseUrlOption,
+    MemoryModelOption,
+    ModelOption,
+)
+from theanine.cli.rendering import show_table
 from theanine.cli.text import pluralize
-from theanine.errors import SettingsError
-from theanine_bench.analysis.reproduction import Inputs, Recipe, table_recipe
+from theanine_bench.analysis.reproduction import (
+    STATES,
+    Inputs,
+    Recipe,
+    cell_states,
+    table_recipe,
+)
 from theanine_bench.analysis.tables import Table, load_tables, run_rows
 from theanine_bench.cli.bench.tables import show_paper_table
 from theanine_bench.metrics.neural import BERTSCORE, MAUVE
@@ -22,8 +33,9 @@ from theanine_bench.runs.folder import SUMMARY, RunFolder
 
 def reproduce(
     table: Annotated[
-        str, typer.Argument(metavar="TABLE", help="Name of a table (see `bench tables`).")
-    ],
+        str | None,
+        typer.Argument(metavar="[TABLE]", help="Name of a table (default: list them all)."),
+    ] = None,
     *,
     out: Annotated[
         Path, typer.Option("--out", metavar="FOLDER", help="Folder of the runs.")
@@ -64,6 +76,8 @@ def reproduce(
     ] = "",
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
+    memory_model: MemoryModelOption = None,
+    memory_base_url: MemoryBaseUrlOption = None,
     embedder: Annotated[
         str | None,
         typer.Option(
@@ -94,19 +108,25 @@ def reproduce(
     Each row of a method of ours is a run with the paper's settings, in a folder of its own. The
     same command resumes the runs; finished ones are not repeated, and tables share them. What
     differs from the paper is printed below the table, and the calls and tokens of all at the end:
-    begin with a small --limit. docs/reproducing.md has every table.
+    begin with a small --limit. docs/reproducing.md has every table. Without a TABLE, all are listed
+    with how many of their figures are reproduced, in part, or not possible.
 
     \b
+    theanine bench reproduce
     theanine bench reproduce theanine-msc --model openai:gpt-4o-mini --limit 20
     theanine bench reproduce theanine-msc --model openai:gpt-4o-mini --limit 20 --also my-method
     theanine bench reproduce secom-mistral --base-url http://localhost:8000/v1 --commands
     """
-    if len(found := load_tables([table])) != 1:
-        raise SettingsError("name one table")
+    if table is None:
+        _list_tables()
+        return
+    found = load_tables([table])[0]
     given = {"model": model}
     optional = {
         "embedder": embedder,
         "base-url": base_url,
+        "memory-model": memory_model,
+        "memory-base-url": memory_base_url,
         "judge-base-url": judge_base_url,
         "limit": limit,
     }
@@ -121,7 +141,7 @@ def reproduce(
         also=also or (),
         prompts=prompts,
     )
-    recipe = table_recipe(found[0], inputs)
+    recipe = table_recipe(found, inputs)
     incomplete = 0
     for words in recipe.commands:
         print(f"$ {shlex.join(['theanine', *words])}", flush=True)
@@ -135,10 +155,26 @@ def reproduce(
         for reason in recipe.deviations:
             print(f"# run in part, because {reason}")
         return
-    _show(found[0], recipe)
+    _show(found, recipe)
     if incomplete:
         print(f"{pluralize(incomplete, 'runs')} not complete: the same command resumes them")
         raise typer.Exit(1)
+
+
+def _list_tables() -> None:
+    """Print every table with the states of its figures, and their counts."""
+    total = Counter[str]()
+    rows: list[list[object]] = []
+    for table in load_tables():
+        counts = Counter(state for state, _ in cell_states(table))
+        total += counts
+        rows.append([table.id, f"{table.paper}, {table.location}", *_counts(counts)])
+    rows.append(["all", "", *_counts(total)])
+    show_table(["table", "of", "figures", *STATES], rows)
+
+
+def _counts(counts: Counter[str]) -> list[int]:
+    return [counts.total(), *(counts[state] for state in STATES)]
 
 
 def _show(table: Table, recipe: Recipe) -> None:

@@ -26,7 +26,7 @@ from theanine_bench.cli.execution import (
 from theanine_bench.cli.run_options import JudgingOptions, MetricsOption, run_command
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.runner import RunLimits
-from theanine_bench.tasks.score import find_answer_files, score_task
+from theanine_bench.tasks.score import find_answer_files, find_other_files, score_task
 
 
 @run_command
@@ -62,7 +62,8 @@ def score(
     if len(set(names)) < len(names):
         raise SettingsError("two files have the same name: score them apart")
     runs: dict[str, Run] = {}
-    skipped: list[str] = []
+    others = find_other_files(files)
+    skipped = [f"{file}: it is neither JSON nor JSON Lines" for file in others]
     for path in paths:
         try:
             scored = score_task(
@@ -87,7 +88,7 @@ def score(
         if not options.as_json:
             console().print(f"{path.name}: {scored.method}", markup=False)
             show_summary(summary)
-    _report_skipped(skipped, len(paths))
+    _report_skipped(skipped, len(paths) + len(others))
     if options.as_json:
         show_json({name: summary for name, (_, summary) in runs.items()})
     else:
@@ -99,7 +100,7 @@ def score(
 def _report_skipped(skipped: Sequence[str], of: int) -> None:
     """Say which files have no answers. Raises BadInput if none has."""
     if len(skipped) == of:
-        raise BadInput(f"no answers in any of {pluralize(of, 'files')}: {skipped[0]}")
+        raise BadInput(f"no answers in any of {pluralize(of, 'files')}: {skipped[-1]}")
     if skipped:
         print(f"{pluralize(len(skipped), 'files')} without answers skipped:", file=sys.stderr)
         for reason in skipped:
