@@ -36,15 +36,19 @@ class LangGraph:
             namespace=NAMESPACE, store=self._store, response_format="content_and_artifact"
         )
 
-    def add(self, turns: Sequence[Said]) -> None:
+    def add(self, turns: Sequence[Said], user: str) -> None:
         """Put each turn."""
         for turn in turns:
             self._store.put(NAMESPACE, turn.id, {"content": turn.line})
 
-    def ask(self, question: str, limit: int) -> list[str]:
+    def ask(self, question: str, limit: int | None) -> list[str]:
         """Search by the tool."""
-        _, found = self._search.func(query=question, limit=limit)
+        limited = {} if limit is None else {"limit": limit}
+        _, found = self._search.func(query=question, **limited)
         return [item.key for item in found]
+
+    def close(self) -> None:
+        """Nothing runs for it."""
 
 
 def open_system(folder: Path, endpoint: str, dimension: int) -> System:
@@ -52,7 +56,13 @@ def open_system(folder: Path, endpoint: str, dimension: int) -> System:
     return LangGraph(endpoint, dimension)
 
 
-RIVAL = Rival("langgraph", ("langmem==0.0.30", "numpy"), open_system, __file__)
+RIVAL = Rival(
+    "langgraph",
+    ("langmem==0.0.30", "numpy"),
+    "create_search_memory_tool: limit=10, no threshold",
+    open_system,
+    __file__,
+)
 
 if __name__ == "__main__":
     main(RIVAL)

@@ -35,15 +35,20 @@ class Mem0:
             }
         )
 
-    def add(self, turns: Sequence[Said]) -> None:
+    def add(self, turns: Sequence[Said], user: str) -> None:
         """Add each turn."""
         for turn in turns:
             self._memory.add(turn.line, user_id=USER, infer=False, metadata={"turn": turn.id})
 
-    def ask(self, question: str, limit: int) -> list[str]:
+    def ask(self, question: str, limit: int | None) -> list[str]:
         """Search the user's memories."""
-        found = self._memory.search(question, filters={"user_id": USER}, top_k=limit)
+        limited = {} if limit is None else {"top_k": limit}
+        found = self._memory.search(question, filters={"user_id": USER}, **limited)
         return [memory["metadata"]["turn"] for memory in found["results"]]
+
+    def close(self) -> None:
+        """Close its files."""
+        self._memory.close()
 
 
 def open_system(folder: Path, endpoint: str, dimension: int) -> System:
@@ -51,7 +56,13 @@ def open_system(folder: Path, endpoint: str, dimension: int) -> System:
     return Mem0(folder, endpoint, dimension)
 
 
-RIVAL = Rival("mem0", ("mem0ai==2.2.1",), open_system, __file__)
+RIVAL = Rival(
+    "mem0",
+    ("mem0ai==2.2.1",),
+    "search: top_k=20, threshold=0.1",
+    open_system,
+    __file__,
+)
 
 if __name__ == "__main__":
     main(RIVAL)

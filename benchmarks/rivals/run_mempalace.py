@@ -26,14 +26,14 @@ class MemPalace:
         self._palace = str(folder / "palace")
         self._turns: dict[str, str] = {}
 
-    def add(self, turns: Sequence[Said]) -> None:
-        """Sweep the turns as a transcript, in which the first speaker is the user."""
+    def add(self, turns: Sequence[Said], user: str) -> None:
+        """Sweep the turns as a transcript."""
         from mempalace.sweeper import sweep
 
         file = self._folder / "talk.jsonl"
         with file.open("w") as lines:
             for turn in turns:
-                role = "user" if turn.speaker == turns[0].speaker else "assistant"
+                role = "user" if turn.speaker == user else "assistant"
                 record: dict[str, Any] = {
                     "type": role,
                     "sessionId": turn.session,
@@ -47,14 +47,18 @@ class MemPalace:
         if swept["drawers_added"] < len(turns):
             raise RuntimeError(f"not all turns were stored: {swept}")
 
-    def ask(self, question: str, limit: int) -> list[str]:
+    def ask(self, question: str, limit: int | None) -> list[str]:
         """Search as its MCP server does."""
         from mempalace.searcher import search_memories
 
-        found = search_memories(question, self._palace, n_results=limit)
+        limited = {} if limit is None else {"n_results": limit}
+        found = search_memories(question, self._palace, **limited)
         if "error" in found:
             raise RuntimeError(found["error"])
         return [self._turns[hit["drawer_id"]] for hit in found["results"]]
+
+    def close(self) -> None:
+        """Nothing runs for it."""
 
 
 def open_system(folder: Path, endpoint: str, dimension: int) -> System:
@@ -62,7 +66,13 @@ def open_system(folder: Path, endpoint: str, dimension: int) -> System:
     return MemPalace(folder, endpoint)
 
 
-RIVAL = Rival("mempalace", ("mempalace==3.11.0",), open_system, __file__)
+RIVAL = Rival(
+    "mempalace",
+    ("mempalace==3.11.0",),
+    "search_memories: n_results=5, no threshold",
+    open_system,
+    __file__,
+)
 
 if __name__ == "__main__":
     main(RIVAL)

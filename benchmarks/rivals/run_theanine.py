@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
+from typing import cast
 
-from measuring import ROOT, Rival, Said, System, main
+from measuring import ROOT, Question, Rival, Said, System, main
 
 import theanine
-from theanine.types import History, Part, Transcript, Utterance
+from theanine.types import History, Part, Recollection, Role, Transcript, Utterance
 
 
 class Theanine:
@@ -18,10 +19,10 @@ class Theanine:
 
     def __init__(self, folder: Path) -> None:
         self._client = theanine.open(str(folder / "memory.db"))
-        self._user = self._client.user("ana")
 
-    def add(self, turns: Sequence[Said]) -> None:
+    def add(self, turns: Sequence[Said], user: str) -> None:
         """Log the sessions and remember them."""
+        self._user = self._client.user("user", name=user)
         sessions = [list(said) for _, said in groupby(turns, key=lambda turn: turn.session)]
         transcripts = [
             Transcript(
@@ -33,24 +34,42 @@ class Theanine:
                         speaker=turn.speaker,
                         at=datetime.fromisoformat(turn.at),
                         key=turn.id,
+                        role=cast("Role", turn.role),
                     )
                     for turn in said
                 ],
             )
             for said in sessions
         ]
-        self._user.log(History(name="ana", transcripts=transcripts))
+        self._user.log(History(name=user, transcripts=transcripts))
         self._user.remember()
         self._user.warm_up()
 
-    def ask(self, question: str, limit: int) -> list[str]:
+    def ask(self, question: str, limit: int | None) -> list[str]:
         """Recall; what is of too little relevance is left out, as by default."""
-        found = self._user.recall(question, limit=limit, budget=100 * limit)
-        return _turns(sorted(found.parts, key=lambda part: -(part.relevance or 0)))
+        if limit is None:
+            found = self._user.recall(question)
+        else:
+            found = self._user.recall(question, limit=limit, budget=100 * limit)
+        return _turns(_best_first(found))
 
     def fill(self, question: str, tokens: int) -> list[str]:
         """Recall within a budget; of a long turn, only the passage that matters is quoted."""
         return _turns(self._user.recall(question, budget=tokens).parts)
+
+    def quote(self, question: Question) -> list[tuple[str, list[str]]]:
+        """Recall as by default, when the user says it."""
+        at = datetime.fromisoformat(question.at)
+        said = Utterance(text=question.text, speaker=question.speaker, at=at)
+        return [(part.text, _turns([part])) for part in _best_first(self._user.recall([said]))]
+
+    def close(self) -> None:
+        """Close the store."""
+        self._client.close()
+
+
+def _best_first(found: Recollection) -> list[Part]:
+    return sorted(found.parts, key=lambda part: -(part.relevance or 0))
 
 
 def _turns(parts: Iterable[Part]) -> list[str]:
@@ -63,7 +82,13 @@ def open_system(folder: Path, endpoint: str, dimension: int) -> System:
     return Theanine(folder)
 
 
-RIVAL = Rival("theanine", (str(ROOT / "packages" / "theanine"),), open_system, __file__)
+RIVAL = Rival(
+    "theanine",
+    (str(ROOT / "packages" / "theanine"),),
+    "recall: 600 tokens, with a least relevance",
+    open_system,
+    __file__,
+)
 
 if __name__ == "__main__":
     main(RIVAL)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from theanine.embeddings import open_embedder
 from theanine.tokenizer import count_tokens
 from theanine.types import Part, Recollection, Turn, Usage, Utterance
 from theanine_bench.datasets.asked import AskedHistory, AskedQuestion
+from theanine_bench.statistics.intervals import Interval, mean_interval
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "limit 1": {"limit": 1},
@@ -83,6 +84,32 @@ class MethodCost:
     recalls: list[float] = field(default_factory=list[float])
     remembering: Usage = field(default_factory=Usage)
     recalling: Usage = field(default_factory=Usage)
+
+
+MEASURES: dict[str, tuple[Callable[[Judged], bool], Callable[[Judged], float]]] = {
+    "found": (
+        lambda each: each.question.asks == "now" and bool(each.question.needed),
+        lambda each: each.needed,
+    ),
+    "precision": (
+        lambda each: each.question.asks == "now" and bool(each.question.needed),
+        lambda each: each.right / each.returned if each.returned else 0.0,
+    ),
+    "holds": (
+        lambda each: each.question.asks == "now" and bool(each.question.outdated),
+        lambda each: each.first,
+    ),
+    "outdated": (
+        lambda each: each.question.asks == "now" and bool(each.question.outdated),
+        lambda each: each.outdated,
+    ),
+    "never": (lambda each: each.question.is_empty, lambda each: each.is_empty),
+    "lost": (
+        lambda each: each.question.asks == "now" and not each.question.is_empty,
+        lambda each: each.is_empty,
+    ),
+}
+"""By column: the questions that count, and what is measured of each."""
 
 
 async def ask_histories(
@@ -201,6 +228,15 @@ def judge(
         is_empty=not found.text.strip(),
         is_right=has and hasnt and (not question.is_empty or not found.text.strip()),
     )
+
+
+def measure(judged: Sequence[Judged]) -> dict[str, Interval | None]:
+    """Return the means of :data:`MEASURES`, with intervals; None where no question counts."""
+    row: dict[str, Interval | None] = {}
+    for name, (counts, value) in MEASURES.items():
+        values = [float(value(each)) for each in judged if counts(each)]
+        row[name] = mean_interval(values) if values else None
+    return row
 
 
 def _normal(text: str) -> str:

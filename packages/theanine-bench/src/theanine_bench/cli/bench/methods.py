@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, median
@@ -17,8 +17,8 @@ from theanine.cli.text import pluralize
 from theanine_bench.cli.run_options import TargetModelOptions, run_command
 from theanine_bench.datasets.asked import AskedHistory, read_asked
 from theanine_bench.samples import spread
-from theanine_bench.statistics.intervals import Interval, mean_interval
-from theanine_bench.tasks.asked import Judged, MethodCost, ask_histories
+from theanine_bench.statistics.intervals import Interval
+from theanine_bench.tasks.asked import Judged, MethodCost, ask_histories, measure
 from theanine_bench.tasks.compare import ComparedMethod
 from theanine_bench.tasks.evidence import ALL, parse_methods
 
@@ -30,30 +30,6 @@ LEGEND = (
     "time of a recall, the median. Where a model is asked: its calls and tokens, to remember a "
     "session and for a recall."
 )
-_MEASURES: dict[str, tuple[Callable[[Judged], bool], Callable[[Judged], float]]] = {
-    "found": (
-        lambda each: each.question.asks == "now" and bool(each.question.needed),
-        lambda each: each.needed,
-    ),
-    "precision": (
-        lambda each: each.question.asks == "now" and bool(each.question.needed),
-        lambda each: each.right / each.returned if each.returned else 0.0,
-    ),
-    "holds": (
-        lambda each: each.question.asks == "now" and bool(each.question.outdated),
-        lambda each: each.first,
-    ),
-    "outdated": (
-        lambda each: each.question.asks == "now" and bool(each.question.outdated),
-        lambda each: each.outdated,
-    ),
-    "never": (lambda each: each.question.is_empty, lambda each: each.is_empty),
-    "lost": (
-        lambda each: each.question.asks == "now" and not each.question.is_empty,
-        lambda each: each.is_empty,
-    ),
-}
-"""By column: the questions that count, and what is measured of each."""
 _Row = dict[str, Any]
 
 
@@ -143,10 +119,7 @@ def _within(history: AskedHistory, budget: int) -> AskedHistory:
 
 def _row(judged: Sequence[Judged], cost: MethodCost, *, asks_model: bool) -> _Row:
     """Return a method's figures by column; None where no question counts."""
-    row: _Row = {}
-    for name, (counts, measure) in _MEASURES.items():
-        values = [float(measure(each)) for each in judged if counts(each)]
-        row[name] = mean_interval(values) if values else None
+    row: _Row = {**measure(judged)}
     row["tokens"] = fmean(each.tokens for each in judged) if judged else None
     row["ms"] = 1_000 * median(cost.recalls) if cost.recalls else None
     if asks_model:
