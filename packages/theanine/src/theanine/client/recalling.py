@@ -196,9 +196,7 @@ class Recalling:
     async def search_words(self, scope: Scope, wanted: WordSearch, limit: int) -> SearchHits:
         """Return the turns that have all of some words."""
         with memory_operation("search_memory", scope.agent, scope.tenant) as span:
-            hits = await find_words(
-                self._words, self.store, scope, wanted, limit, self.clock()
-            )
+            hits = await find_words(self._words, self.store, scope, wanted, limit, self.clock())
             span.attributes[RECORDS] = len(hits)
         return hits
 
