@@ -118,7 +118,9 @@ def _mean(value: Any) -> float:
 
 
 def _text(value: float) -> str:
-    return f"{value:.0f}" if value >= 10 else f"{value:.2f}".lstrip("0") or "0"
+    if value > 1:
+        return f"{value:.0f}" if value >= 10 else f"{value:.1f}"
+    return f"{value:.2f}".removeprefix("0")
 
 
 if __name__ == "__main__":
