@@ -114,7 +114,7 @@ def _panel(title: str, rows: Sequence[tuple[str, Any]], left: int, top: int) -> 
 
 
 def _mean(value: Any) -> float:
-    return float(value["mean"] if isinstance(value, dict) else value)
+    return cast("Mapping[str, float]", value)["mean"] if isinstance(value, dict) else float(value)
 
 
 def _text(value: float) -> str:
