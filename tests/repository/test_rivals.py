@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -15,6 +16,7 @@ from support.running import Terminal
 
 ROOT = Path(__file__).parents[2]
 RIVALS = ROOT / "benchmarks" / "rivals"
+CHART = ROOT / "docs" / "images" / "rivals.svg"
 CORPUS = ROOT / "corpus" / "changes_report.jsonl"
 SYSTEM = """
 import json, urllib.request
@@ -133,6 +135,17 @@ def test_theanine_gets_the_same_figures_as_from_its_own_bench(
     [measured] = table["systems"]
     for name in ("holds", "outdated", "never", "lost"):
         assert measured[name]["mean"] == pytest.approx(ours["theanine"][name]["mean"], abs=1e-3)
+
+
+def test_the_chart_is_that_of_the_figures_that_were_measured(tmp_path: Path) -> None:
+    chart = tmp_path / "chart.svg"
+    command = [sys.executable, RIVALS / "chart.py", RIVALS / "measured.json", chart]
+    subprocess.run(command, check=True)
+    assert chart.read_text("utf-8") == CHART.read_text("utf-8")
+    title = ElementTree.parse(chart).getroot().find("{http://www.w3.org/2000/svg}title")
+    assert title is not None
+    assert title.text
+    assert f'alt="{title.text}"' in (ROOT / "README.md").read_text("utf-8")
 
 
 def _measure(folder: Path, system: str, data: Path, *options: str) -> list[dict[str, Any]]:
