@@ -18,6 +18,7 @@ from theanine.cli.options import (
 )
 from theanine.cli.rendering import show_table
 from theanine.cli.text import pluralize
+from theanine.errors import SettingsError
 from theanine_bench.analysis.reproduction import (
     STATES,
     Inputs,
