@@ -184,7 +184,7 @@ def test_each_tables_settings_are_held_against_its_paper() -> None:
 
 def test_a_deviation_is_printed_below_the_table(run: Terminal) -> None:
     out = run.bare("bench", "reproduce", "rsum-retrieval", "--commands").out
-    assert "# run in part, because DPR encodes" in out
+    assert "# run in part, because of Chatgpt-DPR: DPR encodes" in out
     assert "# run in part, because the answers are those of local, in the paper of gpt-3.5" in out
 
 
