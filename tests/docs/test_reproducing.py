@@ -41,6 +41,9 @@ def page_commands() -> Iterator[list[str]]:
                     at = words.index(option)
                     del words[at : at + 2]
             name = words[words[0] == "bench"]
+            if words[-1] == "reproduce":  # which lists the tables
+                yield words
+                continue
             secom = ("--set", "denoise=local") if "secom" in words and name == "qa" else ()
             yield [*words, *MORE.get(name, ()), *secom]
 
@@ -66,7 +69,7 @@ def test_every_command_of_the_page_runs_to_its_end(
             monkeypatch.setenv(name, server.base_url)
         for words in page_commands():
             ran = run.bare(*words)
-            if "reproduce" in words:
+            if "reproduce" in words[:-1]:
                 # A row of a run in the table, with a value: its name, two spaces, the columns.
                 assert re.search(r"^ours: .*?  +.*\d", ran.out, re.M), ran
 

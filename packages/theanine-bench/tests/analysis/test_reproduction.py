@@ -6,6 +6,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +101,11 @@ def answers_of(made: Recipe) -> Iterator[tuple[tuple[str, ...], Mapping[str, obj
 MODELS = {"model": "answers", "memory_model": "memories", "judge": "verdicts"}
 
 
-def with_models(name: str) -> Inputs:
-    return Inputs(out=Path("runs"), judge=name, options={"model": name, "memory-model": name})
+@cache
+def recipe_with(table: str, model: str) -> Recipe:
+    """The recipe where one model answers, remembers and judges."""
+    given = {"model": model, "memory-model": model}
+    return recipe(table, Inputs(out=Path("runs"), judge=model, options=given))
 
 
 @pytest.mark.parametrize("said", SAID, ids=lambda said: f"{said['paper']}: {said['place']}")
@@ -110,13 +114,13 @@ def test_recipes_are_as_the_papers_say(said: dict[str, Any]) -> None:
     assert tables
     for table in tables:
         assert table.paper == said["paper"]
-        made = recipe(table.id, with_models("openai:x"))
+        made = recipe_with(table.id, "openai:x")
         reasons = " / ".join(made.deviations)
         assert all(words in reasons for words in said.get("unsaid", ()))
         for key, what in MODELS.items():
             if model := said.get(key):
                 assert f"the {what} are those of openai:x, in the paper of {model}" in reasons
-                named = recipe(table.id, with_models(f"openai:{model}"))
+                named = recipe_with(table.id, f"openai:{model}")
                 assert f"the {what} are those of" not in str(named.deviations)
         asked = False
         for words, settings in answers_of(made):
@@ -145,7 +149,7 @@ def test_recipes_are_as_the_papers_say(said: dict[str, Any]) -> None:
 def test_replies_are_asked_for_as_the_papers_ask() -> None:
     """Over a transcript: the published prompts take no chat (``docs/prompts.md``)."""
     for table in PUBLISHED:
-        for words, settings in answers_of(recipe(table.id)):
+        for words, settings in answers_of(recipe_with(table.id, "openai:x")):
             assert settings["reply_prompt"] == "transcript", (table.id, words)
 
 
@@ -160,8 +164,8 @@ def test_every_figure_has_a_state_and_a_reason() -> None:
             assert {state for state, _ in figures} == {"in part"}
             continue
         # What the commands print below the table are the reasons of its figures, and those alone.
-        named = with_models("openai:x")
-        printed = [r for r in recipe(table.id, named).deviations if " are those of " not in r]
+        made = recipe_with(table.id, "openai:x")
+        printed = [r for r in made.deviations if " are those of " not in r]
         lasting = {reason for state, why in figures if state == "in part" for reason in why}
         assert all(any(r.endswith(reason) for r in printed) for reason in lasting)
         assert all(any(r.endswith(reason) for _, why in figures for reason in why) for r in printed)
@@ -180,7 +184,7 @@ def test_each_tables_settings_are_held_against_its_paper() -> None:
 
 def test_a_deviation_is_printed_below_the_table(run: Terminal) -> None:
     out = run.bare("bench", "reproduce", "rsum-retrieval", "--commands").out
-    assert "# run in part, because DPR encodes" in out
+    assert "# run in part, because of Chatgpt-DPR: DPR encodes" in out
     assert "# run in part, because the answers are those of local, in the paper of gpt-3.5" in out
 
 
@@ -219,3 +223,14 @@ def test_further_methods_run_beside_those_of_a_table() -> None:
 def test_commands_are_printed(run: Terminal) -> None:
     out = run.bare("bench", "reproduce", "rsum-ablation", "--commands").out
     assert out.count("$ theanine bench responses msc --method ") == 3
+
+
+def test_all_tables_are_listed_with_the_states_of_their_figures(run: Terminal) -> None:
+    rows = run.bare("bench", "reproduce").out.splitlines()
+    counts = [list(map(int, row.replace(",", "").split()[-4:])) for row in rows[1:]]
+    assert [row.split()[0] for row in rows[1:]] == [*(table.id for table in load_tables()), "all"]
+    assert all(figures == sum(states) for figures, *states in counts)
+    *tables, total = counts
+    assert total == [sum(column) for column in zip(*tables, strict=True)]
+    refused = run.bare("bench", "reproduce", "--limit", "3", fine=False)
+    assert (refused.code, "name the table" in refused.err) == (2, True)

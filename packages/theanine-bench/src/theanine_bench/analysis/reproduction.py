@@ -152,21 +152,22 @@ def cell_states(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
     A figure is reproduced if the commands of :func:`table_recipe` make it with all that its paper
     says, its models included, which the user names.
     """
+    group: Mapping[str, Any]
     try:
         group, _ = _group(table)
     except SettingsError as error:
         group = {"deviations": [str(error)]}
+    by_column: Mapping[str, str] = group.get("columns", {})
     for row in table.rows:
         more: Mapping[str, Any] = group.get("rows", {}).get(row.label, {})
-        of_row = [*_lasting(table, group), *more.get("deviations", ())]
+        of_row: list[str] = [*_lasting(table, group), *more.get("deviations", ())]
         for column, value in zip(table.columns, row.values, strict=True):
             if value is None:
                 continue
             if not _has_command(row, more):
                 yield NOT, tuple(more.get("deviations", (NO_METHOD,)))
                 continue
-            of_column = group.get("columns", {}).get(column.name)
-            reasons = (*of_row, *([of_column] if of_column else []))
+            reasons = (*of_row, *([reason] if (reason := by_column.get(column.name)) else []))
             yield IN_PART if reasons else REPRODUCED, reasons
 
 

@@ -18,6 +18,7 @@ from theanine.cli.options import (
 )
 from theanine.cli.rendering import show_table
 from theanine.cli.text import pluralize
+from theanine.errors import SettingsError
 from theanine_bench.analysis.reproduction import (
     STATES,
     Inputs,
@@ -118,6 +119,8 @@ def reproduce(
     theanine bench reproduce secom-mistral --base-url http://localhost:8000/v1 --commands
     """
     if table is None:
+        if commands or limit or also or prompts or settings or bertscore or mauve:
+            raise SettingsError("name the table to reproduce; without options, all are listed")
         _list_tables()
         return
     found = load_tables([table])[0]
