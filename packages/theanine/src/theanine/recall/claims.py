@@ -67,7 +67,7 @@ _JOBS = {"job": "work", "jobs": "work", "working": "work", "works": "work", "wor
 """English words for what one does for a living: who quits a job no longer works there."""
 
 
-class _Statement:
+class _ReadStatement:
     """What is read of one statement to compare it with others, as far as it is needed."""
 
     def __init__(self, text: str) -> None:
@@ -144,9 +144,9 @@ class _Statement:
 
 
 @lru_cache(maxsize=1_000)
-def _read(text: str) -> _Statement:
+def _read(text: str) -> _ReadStatement:
     """Return a statement, read once for all those that it is compared with."""
-    return _Statement(text)
+    return _ReadStatement(text)
 
 
 def replaces(newer: str, older: str) -> bool:
@@ -184,20 +184,20 @@ def governs(newer: str, older: str) -> bool:
     return _repeated_in_ending(_read(newer), _read(older)) >= GOVERNED
 
 
-def _moves_on(newer: _Statement, older: _Statement) -> bool:
+def _moves_on(newer: _ReadStatement, older: _ReadStatement) -> bool:
     """Whether it says that something changed "from X to Y", and the older one has X and not Y."""
     return any(
         before & older.words and after and not after & older.words for before, after in newer.moves
     )
 
 
-def _ends(newer: _Statement, older: _Statement) -> bool:
+def _ends(newer: _ReadStatement, older: _ReadStatement) -> bool:
     """Whether a clause with a cue of an ending repeats the words of the older statement."""
     repeated = _repeated_in_ending(newer, older)
     return repeated >= GOVERNED and repeated >= ENDED * len(older.matters)
 
 
-def _repeated_in_ending(newer: _Statement, older: _Statement) -> int:
+def _repeated_in_ending(newer: _ReadStatement, older: _ReadStatement) -> int:
     """Return how many words of the older statement a clause with such a cue repeats at most."""
     if not newer.endings or older.is_unspaced:
         return 0
@@ -208,7 +208,7 @@ def _matters(text: str) -> frozenset[str]:
     return frozenset(_JOBS.get(word, word) for word in written_words(text) if len(word) > 1)
 
 
-def _is_same_frame(newer: _Statement, older: _Statement) -> bool:
+def _is_same_frame(newer: _ReadStatement, older: _ReadStatement) -> bool:
     """Whether both say the same but for numbers, dates or one name.
 
     A name that differs beside something else, or at the start, makes it another person's.

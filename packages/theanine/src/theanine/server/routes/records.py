@@ -22,7 +22,7 @@ from theanine.server.graphs import find_pinned
 from theanine.server.paging import MAX_LIMIT, Page, Paging, read_page
 from theanine.server.parameters import IN_DIGITS, Flag
 from theanine.server.problems import responses, write_responses
-from theanine.server.routes.ending import Ending
+from theanine.server.routes.ends import WithEnds
 from theanine.server.routes.recall import Moment
 from theanine.server.state import ServerState, State
 from theanine.store.values import ForgetReport
@@ -99,10 +99,14 @@ class MemoryDetail(BaseModel):
     links: list[Link]
 
 
-class Correction(Ending):
+class CorrectedText(BaseModel, extra="forbid"):
     """The text in place of a memory's."""
 
     text: str = Field(min_length=1)
+
+
+class Correction(WithEnds, CorrectedText):
+    """A correction, and when it ends."""
 
 
 class Pinned(BaseModel):

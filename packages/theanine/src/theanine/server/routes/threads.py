@@ -21,7 +21,7 @@ from theanine.server.bodies import JsonBody, JsonRoute
 from theanine.server.names import read_name
 from theanine.server.parameters import IN_DIGITS, Time
 from theanine.server.problems import responses, write_responses
-from theanine.server.routes.ending import Ending
+from theanine.server.routes.ends import WithEnds
 from theanine.server.routes.recall import Recalled, RecallRequest
 from theanine.server.state import State
 from theanine.store.values import ForgetReport
@@ -36,7 +36,7 @@ ThreadKey = Annotated[
 ]
 
 
-class Logged(Ending):
+class WithMetadata(WithEnds):
     """What is logged, with the application's own data."""
 
     metadata: dict[str, Scalar] | None = None
@@ -47,7 +47,7 @@ class Logged(Ending):
         return with_ends(self.metadata, self.expires, self.verify_by)
 
 
-class Words(Logged):
+class Words(BaseModel, extra="forbid"):
     """One message of a thread."""
 
     content: str | list[dict[str, Any]] = Field(
@@ -59,13 +59,13 @@ class Words(Logged):
     at: Time | None = None
 
 
-class Said(Words):
+class Said(WithMetadata, Words):
     """A message of the user."""
 
     speaker: str | None = Field(default=None, min_length=1)
 
 
-class SaidByAssistant(Words):
+class SaidByAssistant(WithMetadata, Words):
     """A message of the assistant, whose name is the agent's."""
 
     recalled: list[int] = Field(
@@ -73,7 +73,7 @@ class SaidByAssistant(Words):
     )
 
 
-class NewMessages(Logged):
+class MessageList(BaseModel, extra="forbid"):
     """Messages as the APIs of OpenAI and Anthropic have them."""
 
     messages: list[dict[str, Any]] = Field(default=[], max_length=10_000)
@@ -90,6 +90,10 @@ class NewMessages(Logged):
     def given(self) -> Sequence[Message | Utterance]:
         """The messages or utterances."""
         return [*self.messages, *self.utterances]
+
+
+class NewMessages(WithMetadata, MessageList):
+    """Messages to log."""
 
 
 class ThreadMessages(NewMessages):

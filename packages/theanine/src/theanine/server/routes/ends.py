@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from theanine.server.routes.recall import Moment
 
 
-class Ending(BaseModel, extra="forbid"):
+class WithEnds(BaseModel, extra="forbid"):
     """What can end by itself."""
 
     expires: Moment | None = Field(
