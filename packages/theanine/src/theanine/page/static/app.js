@@ -141,7 +141,7 @@ function Frame({ views, session, users }) {
       <${Brand} />
       <${WhoPicker} users=${users} who=${who} />
       <${Navigation} views=${allowed} view=${view} />
-      <${SearchBox} />
+      <${SearchBox} who=${who} />
       <${IconButton} name="settings" label=${t("settings")} onClick=${() => setOpen(true)} />
     </header>
     <${Forgotten} who=${who} />
