@@ -177,6 +177,7 @@ def test_a_key_that_only_reads_is_offered_no_acts(browser: Browser, location: st
         expect(page.get_by_text("What was said")).to_be_visible()
         for name in ("Correct", "Pin", "Forget …"):
             expect(page.get_by_role("button", name=name)).to_have_count(0)
+        page.locator("header nav summary").click()
         page.get_by_role("link", name="Review").click()
         expect(page.get_by_text("What is doubtful")).to_be_visible()
         expect(page.get_by_role("button", name="Add")).to_have_count(0)

@@ -110,7 +110,7 @@ def test_a_past_reply_and_a_memory_of_it(
 def test_small_talk_and_the_unknown_are_said_plainly(serve_page: Serve, replied_store: str) -> None:
     page = serve_page(replied_store)("why?user=ana&q=Hello!", language="de-DE")
     expect(page.get_by_text("Das ist Geplauder")).to_be_visible()
-    page.get_by_role("searchbox", name="Ask a question").fill(
+    page.get_by_role("searchbox", name="Stell eine Frage").fill(
         "Which lectures about quantum chromodynamics?"
     )
     page.get_by_role("button", name="Erklären").click()

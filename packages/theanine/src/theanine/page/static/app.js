@@ -5,7 +5,7 @@ import { SearchBox } from "./components/search_box.js";
 import { post, remove } from "./core/api.js";
 import { html, render, useEffect, useErrorBoundary, useId, useRef, useState } from "./core/html.js";
 import { reload, useResource } from "./core/resource.js";
-import { currentRoute, linkTo, navigate, useRoute } from "./core/route.js";
+import { currentRoute, formatRoute, navigate, useRoute } from "./core/route.js";
 import { changeSettings, settings } from "./core/settings.js";
 import { source } from "./core/source.js";
 import { useStore } from "./core/store.js";
@@ -115,7 +115,8 @@ function Navigation({ views, view }) {
     for (const type of ["click", "keydown"]) document.addEventListener(type, onEvent);
     return () => ["click", "keydown"].forEach((type) => document.removeEventListener(type, onEvent));
   }, []);
-  const link = (each) => html`<a key=${each.id} href=${linkTo({}, each.id)} aria-current=${each === view ? "page" : undefined}>
+  const { user, agent } = useRoute().params;  // of the rest, each view begins anew
+  const link = (each) => html`<a key=${each.id} href=${formatRoute({ view: each.id, params: { user, agent } })} aria-current=${each === view ? "page" : undefined}>
     ${each.icon && html`<${Icon} name=${each.icon} />`}<span>${t(each.title)}</span></a>`;
   return html`
     <nav aria-label=${t("nav")}>
@@ -141,7 +142,7 @@ function Frame({ views, session, users }) {
       <${Brand} />
       <${WhoPicker} users=${users} who=${who} />
       <${Navigation} views=${allowed} view=${view} />
-      <${SearchBox} />
+      <${SearchBox} who=${who} />
       <${IconButton} name="settings" label=${t("settings")} onClick=${() => setOpen(true)} />
     </header>
     <${Forgotten} who=${who} />

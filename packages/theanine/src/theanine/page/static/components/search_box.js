@@ -1,11 +1,12 @@
 /** The search in the frame of the page: `/` and Ctrl-K come here, and what is typed is found at once. */
 import { html, useEffect, useId, useRef } from "../core/html.js";
 import { navigate, useRoute } from "../core/route.js";
+import { source } from "../core/source.js";
 import { t } from "../core/texts.js";
 
 const isTyping = ({ tagName, isContentEditable }) => isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(tagName);
 
-export function SearchBox() {
+export function SearchBox({ who }) {
   const { view, params } = useRoute();
   const id = useId();
   const input = useRef(null);
@@ -32,6 +33,8 @@ export function SearchBox() {
     if (isFind) navigate({ q: text }, { replace: true });
     else if (text) navigate({ q: text }, { view: "find" });
   };
+  // A service reads the words of a long history once; it may do so while the first ones are typed.
+  const prepare = () => who && source.get().search(who, { query: "a", exact: true, limit: 1 }).catch(() => {});
   const submit = (event) => {
     event.preventDefault();
     if (!isFind) navigate({ q: input.current.value.trim() }, { view: "find" });
@@ -41,6 +44,6 @@ export function SearchBox() {
     <form class="search-box" role="search" onSubmit=${submit}>
       <label class="hidden" for=${id}>${t("find.label")}</label>
       <input id=${id} ref=${input} type="search" dir="auto" placeholder=${t("find.label")} aria-keyshortcuts="/ Control+K"
-        title=${t("find.keys")} autocomplete="off" spellcheck=${false} onInput=${search} />
+        title=${t("find.keys")} autocomplete="off" spellcheck=${false} onInput=${search} onFocus=${isFind ? undefined : prepare} />
     </form>`;
 }

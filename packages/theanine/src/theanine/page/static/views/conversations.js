@@ -148,7 +148,8 @@ function Said({ turn, previous, places, isSource, query, openId }) {
 }
 
 function Reading({ who, detail: { conversation, places }, params }) {
-  const { session, turn, q } = params;
+  const { turn, q } = params;
+  const { session } = conversation;
   const { first, state, extend } = useTurns(who, session, turn);
   const column = useRef(null);
   const openId = Number(params.memory) || null;

@@ -93,6 +93,9 @@ function Content({ who, params }) {
     running.current = new AbortController();
     return source.get().search(who, wanted, { signal: running.current.signal });
   });
+  // It was broken off for another one, and is asked for again.
+  const isBrokenOff = found.problem?.name === "AbortError";
+  useEffect(() => { if (isBrokenOff) found.reload(); }, [key, isBrokenOff]);
   // While the next results come, those of what was typed before stay.
   const [shown, setShown] = useState(null);
   useEffect(() => { if (found.value) setShown({ ...found.value, q }); }, [found.value]);
@@ -101,7 +104,7 @@ function Content({ who, params }) {
   const hits = current && (isMeaning ? refine(current.hits, params) : current.hits);
   const speakers = current?.hits.flatMap(({ turn, memories }) => (turn ? [turn.speaker] : memories[0].speakers)) ?? [];
   const n = current && (isMeaning ? hits.length : current.found);
-  const problem = found.problem?.name === "AbortError" ? null : found.problem;
+  const problem = isBrokenOff ? null : found.problem;
   return html`
     <div class="main-column find">
       <h1>${t("nav.find")}</h1>
