@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Literal, NamedTuple, TypeVar, cast
 
+from theanine.clock import fault_of_time
 from theanine.errors import BadInput
 from theanine.importers.dates import formatted_time, has_offset, iso_date_time
 from theanine.importers.folder import Folder
@@ -22,6 +23,7 @@ from theanine.importers.json_stream import ITEMS, select
 from theanine.importers.schema import Object, as_object, check, has_keys, parse, require_storable
 from theanine.importers.source import STANDARD_INPUT, Source, decode
 from theanine.importers.wording import read_data
+from theanine.importers.written_dates import ISO_DATE, NUMBER, any_time, find_date, written_time
 from theanine.types import History, ImportedMemory, Role, Transcript, Utterance
 
 T = TypeVar("T")
@@ -221,6 +223,26 @@ class Intake:
         """Parse a date in ISO 8601, which is noon without a time; note one without an offset."""
         self.notes[ZONELESS] += self.options.zone is None and not has_offset(text)
         return iso_date_time(text, where, self.options.local)
+
+    def date_in(self, text: str) -> datetime | None:
+        """Return the date in a text, by its day noon if it has no time; None if it has none.
+
+        It can be in ISO 8601, as people write it in any language, or a number since 1970.
+        """
+        if match := ISO_DATE.search(text):
+            with suppress(BadInput):
+                return self.iso_date(match[0], self.name)
+            return None
+        if NUMBER.fullmatch(text):
+            return any_time(text, self.options.local)
+        at = written_time(text, self.options.local)
+        if at is None or fault_of_time(at):
+            return None
+        self.notes[ZONELESS] += self.options.zone is None
+        found = find_date(text)
+        swapped = "dates that could also have month and day the other way round"
+        self.notes[swapped] += found is not None and found.swappable
+        return at
 
     def date(self, text: str, patterns: Sequence[str], where: str) -> datetime:
         """Parse a date without a zone, as :func:`formatted_time`, and note that it has none."""
