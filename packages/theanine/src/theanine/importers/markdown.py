@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.dates import Calendar, positions
-from theanine.importers.timestamps import SYNTHETIC
+from theanine.importers.sessions import SYNTHETIC, SessionBuilder
 from theanine.importers.wording import wording
 from theanine.importers.written_dates import ISO_DATE, NUMBER, find_date
 from theanine.types import History, Role

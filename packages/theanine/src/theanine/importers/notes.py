@@ -14,11 +14,12 @@ from datetime import datetime
 from itertools import product
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.dates import positions
 from theanine.importers.folder import Folder
 from theanine.importers.markdown import front_matter_date, is_chat, split_front_matter
 from theanine.importers.schema import as_object, parse
+from theanine.importers.sessions import SessionBuilder
 from theanine.importers.wording import wording
 from theanine.importers.written_dates import ISO_DATE, find_date
 from theanine.types import History

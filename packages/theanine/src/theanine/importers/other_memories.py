@@ -22,8 +22,7 @@ from datetime import UTC, date, datetime
 from typing import Any, cast
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
-from theanine.importers.chats import chat_sessions
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.claude import account_name
 from theanine.importers.dates import DEFAULT_START
 from theanine.importers.schema import (
@@ -34,6 +33,7 @@ from theanine.importers.schema import (
     parse,
     require_storable,
 )
+from theanine.importers.sessions import SessionBuilder, chat_sessions
 from theanine.importers.table import Talk, finish, layout_named, role_in
 from theanine.importers.wording import read_data
 from theanine.importers.words import Words, note_unread, strings
