@@ -1,4 +1,7 @@
-"""Importers: conversations of other programs and of data sets as histories, a module a format."""
+"""Importers: conversations of other programs and of data sets as histories.
+
+The formats are rows of ``formats.toml``; what a row cannot say is in a module.
+"""
 
 from __future__ import annotations
 

@@ -7,14 +7,14 @@ item, and ``read_histories`` decides what to do about faults.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Literal, NamedTuple, TypeVar, cast
 
+from theanine.clock import fault_of_time
 from theanine.errors import BadInput
 from theanine.importers.dates import formatted_time, has_offset, iso_date_time
 from theanine.importers.folder import Folder
@@ -22,14 +22,14 @@ from theanine.importers.json_stream import ITEMS, select
 from theanine.importers.schema import Object, as_object, check, has_keys, parse, require_storable
 from theanine.importers.source import STANDARD_INPUT, Source, decode
 from theanine.importers.wording import read_data
-from theanine.types import History, ImportedMemory, Role, Transcript, Utterance
+from theanine.importers.written_dates import ISO_DATE, NUMBER, any_time, find_date, written_time
+from theanine.types import History, Role, Transcript, Utterance
 
 T = TypeVar("T")
 
 Kind = Literal["lines", "json", "text", "sqlite"]
 """The syntax of a source: a JSON value a line, one JSON value, plain text, or a database."""
 
-_MAX_METADATA = 200
 ZONELESS = "dates without a zone"
 
 
@@ -222,6 +222,26 @@ class Intake:
         self.notes[ZONELESS] += self.options.zone is None and not has_offset(text)
         return iso_date_time(text, where, self.options.local)
 
+    def date_in(self, text: str) -> datetime | None:
+        """Return the date in a text, by its day noon if it has no time; None if it has none.
+
+        It can be in ISO 8601, as people write it in any language, or a number since 1970.
+        """
+        if match := ISO_DATE.search(text):
+            with suppress(BadInput):
+                return self.iso_date(match[0], self.name)
+            return None
+        if NUMBER.fullmatch(text):
+            return any_time(text, self.options.local)
+        at = written_time(text, self.options.local)
+        if at is None or fault_of_time(at):
+            return None
+        self.notes[ZONELESS] += self.options.zone is None
+        found = find_date(text)
+        swapped = "dates that could also have month and day the other way round"
+        self.notes[swapped] += found is not None and found.swappable
+        return at
+
     def date(self, text: str, patterns: Sequence[str], where: str) -> datetime:
         """Parse a date without a zone, as :func:`formatted_time`, and note that it has none."""
         at = formatted_time(text, patterns, where, self.options.local)
@@ -247,112 +267,6 @@ def each_record(
             intake.notes = Counter()  # a history has its own
 
     return read_all
-
-
-class SessionBuilder:
-    """Builds a session turn by turn and checks each turn.
-
-    Attributes:
-        metadata: what is known about the session, such as its ``title``.
-    """
-
-    def __init__(self, key: str, notes: Counter[str], **metadata: str) -> None:
-        self.key = key
-        self.metadata: dict[str, str] = {}
-        self.describe(**metadata)
-        self.turns: list[Utterance] = []
-        self.memories: list[ImportedMemory] = []
-        self._notes = notes
-        self._by_key: dict[str, Utterance] = {}
-        self._uses = Counter[str]()
-
-    def add(self, turn: Utterance, where: str) -> None:
-        """Add a turn, whose texts the format has checked to be storable.
-
-        Without a key it gets its position in the session. A turn with the same key and text as
-        another is dropped and counted.
-
-        Raises:
-            BadInput: it is blank, is older than the turn before it, or has the key of a turn with
-                other text.
-        """
-        if not turn.text.strip() and not turn.attachment:
-            raise BadInput("an empty turn; give it text or leave it out", where)
-        if not turn.speaker.strip():
-            raise BadInput("a turn without a speaker; name the speaker", where)
-        key = turn.key or self.next_key()
-        if (same := self._by_key.get(key)) is not None:
-            if (same.speaker, same.full_text) != (turn.speaker, turn.full_text):
-                raise BadInput(
-                    f'the key "{key}" is taken by another turn of session "{self.key}"; '
-                    "give each turn its own",
-                    where,
-                )
-            self._notes["repeated turns"] += 1
-            return
-        if self.turns and turn.at < self.turns[-1].at:
-            raise BadInput(
-                f"out of order: {turn.at.isoformat()} comes after {self.turns[-1].at.isoformat()} "
-                f'in session "{self.key}"; sort the turns by time',
-                where,
-            )
-        self.turns.append(turn if turn.key else replace(turn, key=key))
-        self._by_key[key] = self.turns[-1]
-
-    def describe(self, **metadata: str) -> None:
-        """Set metadata of the session; long values are cut, and empty ones say nothing."""
-        self.metadata |= {name: text[:_MAX_METADATA] for name, text in metadata.items() if text}
-
-    def append(self, turn: Utterance, where: str) -> None:
-        """Add a turn of a source that may be edited.
-
-        As :meth:`add`, but a turn that is older than the one before is moved and counted, and the
-        key of one without is made from its words, which stay when others are deleted.
-        """
-        if turn.key is None:
-            content = f"{turn.role}\0{turn.text}\0{turn.attachment}".encode()
-            key = hashlib.sha256(content).hexdigest()[:16]
-            self._uses[key] += 1
-            uses = self._uses[key]
-            turn = replace(turn, key=f"{key} ({uses})" if uses > 1 else key)
-        if self.turns and turn.at < self.turns[-1].at:
-            turn = replace(turn, at=self.turns[-1].at)
-            self._notes["turns moved to keep time order"] += 1
-        self.add(turn, where)
-
-    def next_key(self) -> str:
-        """Return the key of the next turn if that has none: its position, from 1."""
-        return str(len(self.turns) + 1)
-
-    @property
-    def keys(self) -> Set[str]:
-        """The keys of the turns."""
-        return self._by_key.keys()
-
-    def build(self, at: datetime | None = None, *, dated: bool = True) -> Transcript:
-        """Return the session. Its date is ``at``, by default the first turn's time."""
-        return Transcript(
-            key=self.key,
-            turns=self.turns,
-            at=at or self.turns[0].at,
-            dated=dated,
-            memories=self.memories,
-            metadata=self.metadata,
-        )
-
-    def __bool__(self) -> bool:
-        return bool(self.turns or self.memories)
-
-
-def history(name: str, transcripts: Iterable[Transcript], notes: Counter[str]) -> History:
-    """Return a history with its sessions sorted by time; count those that had to be moved."""
-    unordered = list(transcripts)
-    ordered = sorted(unordered, key=lambda transcript: transcript.at)
-    if moved := sum(a is not b for a, b in zip(unordered, ordered, strict=True)):
-        notes["sessions sorted by time"] += moved
-    counted = dict(+notes)
-    notes.clear()
-    return History(name=name, transcripts=ordered, notes=counted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

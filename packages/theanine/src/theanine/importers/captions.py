@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.dates import Calendar
-from theanine.importers.timestamps import SYNTHETIC
+from theanine.importers.sessions import SYNTHETIC, SessionBuilder
 from theanine.importers.words import storable
 from theanine.importers.written_dates import time_in_name
 from theanine.types import History

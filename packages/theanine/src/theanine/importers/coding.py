@@ -35,9 +35,9 @@ from pathlib import Path, PurePosixPath
 
 from theanine.errors import BadInput
 from theanine.importers.base import Entry, Intake, format_named
-from theanine.importers.chats import NO_TIME
 from theanine.importers.folder import Folder
 from theanine.importers.schema import Object, as_object, objects_in, parse, printable
+from theanine.importers.sessions import NO_TIME
 from theanine.importers.source import Source
 from theanine.importers.table import (
     EMPTY,

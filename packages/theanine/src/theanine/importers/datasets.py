@@ -56,7 +56,7 @@ from theanine.importers.schema import (
     is_object,
     require_storable,
 )
-from theanine.importers.timestamps import UntimedSession, make_history
+from theanine.importers.sessions import UntimedSession, make_history
 from theanine.types import History, ImportedMemory
 
 

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from theanine.importers.base import Entry, Intake, format_named
-from theanine.importers.chats import ChatSessions, chat_sessions
 from theanine.importers.json_stream import select
 from theanine.importers.schema import (
     Object,
@@ -24,6 +23,7 @@ from theanine.importers.schema import (
     is_object,
     objects_in,
 )
+from theanine.importers.sessions import ChatSessions, chat_sessions
 from theanine.importers.table import finish, layout_named, name_of
 from theanine.importers.web_pages import discord_blocks, is_discord_page
 from theanine.importers.words import Words, file_named, note_unread, quoted, storable

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import cast
 
 from theanine.importers.base import Entry, Intake, format_named
-from theanine.importers.chats import ChatSessions
 from theanine.importers.folder import Folder
 from theanine.importers.html_text import html_to_text
 from theanine.importers.schema import Object, is_object, objects_in
+from theanine.importers.sessions import ChatSessions
 from theanine.importers.table import finish, layout_named
 from theanine.importers.web_pages import activity_cells, is_activity_page
 from theanine.importers.words import Words, file_named, strings

@@ -20,10 +20,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from theanine.importers.base import ZONELESS, Entry, Intake, format_named
-from theanine.importers.chats import chat_sessions
 from theanine.importers.dates import check_date
 from theanine.importers.folder import Folder
 from theanine.importers.schema import require_storable
+from theanine.importers.sessions import chat_sessions
 from theanine.importers.words import file_named
 from theanine.importers.written_dates import written_time
 from theanine.types import History

@@ -16,10 +16,10 @@ from typing import Literal
 from pydantic import AliasChoices, Field
 
 from theanine.errors import BadInput
-from theanine.importers.base import Intake, SessionBuilder, format_named, history
+from theanine.importers.base import Intake, format_named
 from theanine.importers.dates import Calendar, iso_time
 from theanine.importers.schema import Filled, Item, Object, Text, check, printable
-from theanine.importers.timestamps import SYNTHETIC
+from theanine.importers.sessions import SYNTHETIC, SessionBuilder, history
 from theanine.types import History, ImportedMemory, Scalar, Transcript, Utterance
 
 PAUSE = timedelta(minutes=30)

@@ -30,13 +30,14 @@ from typing import BinaryIO, cast
 
 from theanine.clock import fault_of_time
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.charsets import decode_charset
 from theanine.importers.dates import DEFAULT_START
 from theanine.importers.folder import Folder
 from theanine.importers.html_text import html_to_text
 from theanine.importers.quotes import strip_quotes
 from theanine.importers.schema import printable, require_storable
+from theanine.importers.sessions import SessionBuilder
 from theanine.importers.source import Source
 from theanine.importers.written_dates import any_time
 from theanine.types import History

@@ -11,19 +11,15 @@ chatgpt-chat-exporter, phquathi/chatgpt-export-to-markdown (``## Q:``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.dates import Calendar, positions
-from theanine.importers.front_matter import (
-    ISO_DATE,
-    date_in,
-    front_matter_date,
-    split_front_matter,
-)
-from theanine.importers.timestamps import SYNTHETIC
+from theanine.importers.sessions import SYNTHETIC, SessionBuilder
+from theanine.importers.wording import wording
+from theanine.importers.written_dates import ISO_DATE, NUMBER, find_date
 from theanine.types import History, Role
 
 _USERS = "user|you|human|me|prompt|question|q"
@@ -45,6 +41,8 @@ _BOLD = re.compile(
 )
 _BOLD_LINE = re.compile(rf"\*\*\s?{_NAME}\s?\*\*{_STAMP}\s{{0,4}}", re.IGNORECASE)
 _RULE = re.compile(r"\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*")
+_FIELD = re.compile(r"(?P<key>[^\W\d_][\w -]{0,40}):\s+(?P<value>\S.*)")
+_DATES = wording("notes")["dates"]
 
 
 @dataclass(slots=True)
@@ -116,11 +114,37 @@ def _times(intake: Intake, turns: Sequence[_Turn], date: str) -> tuple[list[date
     stamps = [match[0] if (match := ISO_DATE.search(turn.stamp)) else "" for turn in turns]
     if all(":" in stamp for stamp in stamps):
         return [intake.iso_date(stamp, intake.name) for stamp in stamps], True
-    if at := date_in(intake, date or next(filter(None, stamps), "")):
+    if at := intake.date_in(date or next(filter(None, stamps), "")):
         return positions(at, len(turns)), True
     calendar = Calendar(intake.options.start)
     intake.notes[SYNTHETIC] += not calendar.dated
     return calendar.place(len(turns), None, intake.name), calendar.dated
+
+
+def split_front_matter(lines: Sequence[str]) -> tuple[Mapping[str, str], int]:
+    """Return the fields of a file's front matter, and the index of the first line after it.
+
+    Only fields of one line are read; quotes around a value are taken off.
+    """
+    if not lines or lines[0].strip() != "---":
+        return {}, 0
+    for end, line in enumerate(lines[1:], 1):
+        if line.strip() in ("---", "..."):
+            matches = (_FIELD.fullmatch(each.strip()) for each in lines[1:end])
+            fields = {m["key"].lower(): m["value"].strip().strip("\"'") for m in matches if m}
+            return fields, end + 1
+    return {}, 0
+
+
+def front_matter_date(fields: Mapping[str, str]) -> str:
+    """Return the words of the date that front matter gives; empty if it gives none."""
+    plain = {re.sub(r"[\s_-]", "", key): value for key, value in fields.items()}
+    dates = (plain.get(key, "") for key in _DATES)
+    return next((value for value in dates if _is_date(value)), "")
+
+
+def _is_date(text: str) -> bool:
+    return bool(NUMBER.fullmatch(text) or ISO_DATE.search(text) or find_date(text))
 
 
 FORMAT = format_named("markdown", _read, lambda intake: is_chat(intake.lines))

@@ -14,19 +14,14 @@ from datetime import datetime
 from itertools import product
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.dates import positions
 from theanine.importers.folder import Folder
-from theanine.importers.front_matter import (
-    ISO_DATE,
-    date_in,
-    front_matter_date,
-    split_front_matter,
-)
-from theanine.importers.markdown import is_chat
+from theanine.importers.markdown import front_matter_date, is_chat, split_front_matter
 from theanine.importers.schema import as_object, parse
+from theanine.importers.sessions import SessionBuilder
 from theanine.importers.wording import wording
-from theanine.importers.written_dates import find_date
+from theanine.importers.written_dates import ISO_DATE, find_date
 from theanine.types import History
 
 _SUFFIXES = ("*.md", "*.markdown", "*.txt")
@@ -109,7 +104,7 @@ def _date(intake: Intake, date: str, front_matter: str, entry: Sequence[str]) ->
     first = next((line for line in entry if line.strip()), "")
     texts = (date, front_matter, first if first.startswith("#") else "", intake.source.stem)
     for text in texts:
-        if at := date_in(intake, text):
+        if at := intake.date_in(text):
             return at
     if intake.source.modified is None:
         raise BadInput(

@@ -22,11 +22,9 @@ from datetime import UTC, date, datetime
 from typing import Any, cast
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Intake, SessionBuilder, format_named
-from theanine.importers.chats import chat_sessions
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.claude import account_name
 from theanine.importers.dates import DEFAULT_START
-from theanine.importers.front_matter import date_in
 from theanine.importers.schema import (
     Object,
     has_keys,
@@ -35,6 +33,7 @@ from theanine.importers.schema import (
     parse,
     require_storable,
 )
+from theanine.importers.sessions import SessionBuilder, chat_sessions
 from theanine.importers.table import Talk, finish, layout_named, role_in
 from theanine.importers.wording import read_data
 from theanine.importers.words import Words, note_unread, strings
@@ -183,7 +182,7 @@ _NO_DATE = re.compile(r"(?:unknown|no date|undated|date (?:unknown|not available
 def _read_line(intake: Intake, line: str) -> _Statement | None:
     """Return a line such as "[2024-05-08] - Likes tea", in which assistants list memories."""
     match = _LINE.fullmatch(line.strip())
-    if not match or not (_NO_DATE.search(match["date"]) or date_in(intake, match["date"])):
+    if not match or not (_NO_DATE.search(match["date"]) or intake.date_in(match["date"])):
         return None
     return _Statement("ChatGPT", match["text"], at=match["date"])
 
@@ -196,11 +195,11 @@ def _read(intake: Intake) -> Iterator[History]:
     for statement in statements:
         system = statement.system
         name = intake.user_name(statement.user or owner or system)
-        at = date_in(replace(intake, notes=Counter()), statement.at)
+        at = replace(intake, notes=Counter()).date_in(statement.at)
         day = at and at.astimezone(UTC).date()
         at_least = at or intake.source.modified or DEFAULT_START
         days.setdefault((name, system, day), []).append((statement, at_least))
-        if at and (end := date_in(intake, statement.until)):
+        if at and (end := intake.date_in(statement.until)):
             text = f"{statement.text.rstrip('.')}: this is no longer so."
             ended = replace(statement, text=text, id=f"{statement.id} until", until="")
             day = end.astimezone(UTC).date()
@@ -283,7 +282,7 @@ def _episodes(intake: Intake, owner: str) -> Iterator[History]:
     for where, record in intake.records():
         for i, episode in enumerate(objects_in(record.get("episodes"))):
             at_episode = f"{where}, episodes[{i}]"
-            at = date_in(intake, _text(episode, "valid_at", "created_at"))
+            at = intake.date_in(_text(episode, "valid_at", "created_at"))
             text, speaker = _text(episode, "content"), _text(episode, "role", "name")
             if (spoken := _SPOKEN.fullmatch(text)) and not _text(episode, "role"):
                 speaker, text = spoken["speaker"], spoken["text"]

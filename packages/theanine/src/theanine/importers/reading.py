@@ -27,7 +27,6 @@ from theanine.importers import (
     mail,
     mapped,
     markdown,
-    messages,
     notes,
     other_memories,
     rows,
@@ -49,7 +48,7 @@ from theanine.types import History
 FORMATS: Mapping[str, Format] = {
     format.name: format
     for format in (
-        *(jsonl.FORMAT, text.FORMAT, chatgpt.FORMAT, claude.FORMAT, messages.FORMAT),
+        *(jsonl.FORMAT, text.FORMAT, chatgpt.FORMAT, claude.FORMAT, rows.MESSAGES),
         *(markdown.FORMAT, notes.FORMAT, whatsapp.FORMAT, imessage.FORMAT, telegram.FORMAT),
         *(slack.FORMAT, mail.FORMAT, *coding.FORMATS, gemini.FORMAT, signal.FORMAT),
         *(discord.FORMAT, captions.FORMAT, mapped.FORMAT, *datasets.FORMATS),
@@ -63,7 +62,7 @@ _GUESSED_NAMES = {each.name for each in _GUESSED}
 _DETECTED = (*(each for each in FORMATS.values() if each not in _GUESSED), *_GUESSED)
 """The formats in the order of detection: those that many texts look like come last."""
 
-_GENERAL = {messages.FORMAT.name, other_memories.FORMAT.name}
+_GENERAL = {rows.MESSAGES.name, other_memories.FORMAT.name}
 """Formats with files that others have too, with more in them."""
 
 _MAX_LISTED = 20

@@ -6,23 +6,31 @@ real export; the layouts are as published loaders of each service read them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from theanine.errors import BadInput
 from theanine.importers.base import Format, Intake, format_named
 from theanine.importers.html_text import html_to_text
 from theanine.importers.schema import Object, is_object, objects_in
 from theanine.importers.table import (
     HIDDEN,
+    ROLES,
+    SYSTEM,
     Entry,
     Layout,
     Reader,
+    finish,
     layout_named,
+    name_of,
     read_entry,
     read_talks,
+    role_in,
+    share_files,
     without,
 )
 from theanine.importers.web_pages import is_messenger_page, messenger_talk
-from theanine.importers.words import note_unread
+from theanine.importers.words import Words, note_unread, strings
+from theanine.messages.read import message_parts
 from theanine.types import History
 
 CALLS = "service messages left out"
@@ -90,6 +98,52 @@ def _skype(intake: Intake, layout: Layout, message: Object, where: str) -> Seque
     return read_entry(intake, layout, {**message, "displayName": name}, where)
 
 
+# Message lists of language models: OpenAI's and Anthropic's {"role", "content"}, alone or below
+# "messages", "input" or "conversation", as in files for fine-tuning. Their parts are read by
+# theanine.messages.
+
+_MESSAGES = layout_named("messages")
+
+
+def _holds_messages(intake: Intake) -> bool:
+    first = intake.first
+    return _is_message(first) or any(_is_conversation(first, field) for field in _MESSAGES.messages)
+
+
+def _is_message(record: Mapping[str, object]) -> bool:
+    role = record.get("role")
+    has_role = isinstance(role, str) and role.lower() in ROLES
+    return has_role and ("content" in record or "parts" in record)
+
+
+def _is_conversation(record: Mapping[str, object], field: str) -> bool:
+    return any(_is_message(item) for item in objects_in(record.get(field))[:8])
+
+
+def _read_messages(intake: Intake) -> Iterator[History]:
+    return read_talks(intake, _MESSAGES, _message, intake.user_name(intake.own_name))
+
+
+def _message(intake: Intake, layout: Layout, record: Object, where: str) -> Sequence[Entry]:
+    role, named = role_in(layout, record)
+    if role in ("system", "tool"):
+        intake.notes[SYSTEM] += 1
+        return ()
+    words = Words(intake.notes)
+    content = record.get("content", record.get("parts"))
+    try:
+        message = {**record, "role": role or "user", "content": content}
+        words.add([part for _, part in message_parts(message, where)])
+    except BadInput:
+        words.add(content)
+    share_files(words, record)
+    calls = [record.get("tool_calls"), record.get("function_call")]
+    words.passed += (text for _, text in strings(calls))
+    entry = Entry(where, role, name_of(record.get("name")) or named)
+    return finish(intake, record, words, entry, layout)
+
+
+MESSAGES = format_named("messages", _read_messages, _holds_messages)
 FORMATS = (
     *map(_row, ("deepseek", "grok", "open-webui", "librechat")),
     _row("lmstudio", _version),

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from theanine.importers.base import Entry, Intake, format_named
-from theanine.importers.chats import ChatSessions
 from theanine.importers.schema import (
     Object,
     as_object,
@@ -25,6 +24,7 @@ from theanine.importers.schema import (
     objects_in,
     require_storable,
 )
+from theanine.importers.sessions import ChatSessions
 from theanine.importers.table import finish, full_name, layout_named, name_of
 from theanine.importers.words import Words, file_named, note_unread, quoted, said_in, storable
 from theanine.types import History

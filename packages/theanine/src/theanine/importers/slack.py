@@ -17,7 +17,6 @@ from typing import cast
 
 from theanine.errors import BadInput
 from theanine.importers.base import Entry, Intake, format_named
-from theanine.importers.chats import chat_sessions
 from theanine.importers.folder import Folder
 from theanine.importers.json_stream import ITEMS, select
 from theanine.importers.schema import (
@@ -27,6 +26,7 @@ from theanine.importers.schema import (
     is_object,
     objects_in,
 )
+from theanine.importers.sessions import chat_sessions
 from theanine.importers.table import finish, first_of, layout_named
 from theanine.importers.wording import wording
 from theanine.importers.words import Words, note_unread, quoted, said_in, storable, strings

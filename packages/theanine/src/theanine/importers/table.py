@@ -23,12 +23,11 @@ from pathlib import PurePosixPath
 from typing import cast
 
 from theanine.fences import without_remembered
-from theanine.importers.base import ZONELESS, Entry, Intake, SessionBuilder
-from theanine.importers.chats import NO_TIME, ChatSessions
+from theanine.importers.base import ZONELESS, Entry, Intake
 from theanine.importers.dates import Calendar
 from theanine.importers.json_stream import select
 from theanine.importers.schema import Object, Path, as_object, get, is_object, objects_in
-from theanine.importers.timestamps import SYNTHETIC
+from theanine.importers.sessions import NO_TIME, SYNTHETIC, ChatSessions, SessionBuilder
 from theanine.importers.wording import read_data, wording
 from theanine.importers.words import Words, file_named, note_unread, said_in, storable
 from theanine.importers.written_dates import any_time, is_zoneless, time_in_name

@@ -15,10 +15,10 @@ from itertools import groupby
 from typing import cast
 
 from theanine.importers.base import Entry, Intake, format_named
-from theanine.importers.chats import chat_sessions
 from theanine.importers.folder import Folder
 from theanine.importers.json_stream import Place, select
 from theanine.importers.schema import Object, as_object, is_object, objects_in
+from theanine.importers.sessions import chat_sessions
 from theanine.importers.table import finish, full_name, layout_named, name_of
 from theanine.importers.web_pages import is_telegram_page, telegram_blocks
 from theanine.importers.wording import wording

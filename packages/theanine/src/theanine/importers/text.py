@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 
 from theanine.errors import BadInput
 from theanine.importers.base import Entry, Intake, Rejected, format_named
+from theanine.importers.sessions import UntimedSession, make_history
 from theanine.importers.source import STANDARD_INPUT
-from theanine.importers.timestamps import UntimedSession, make_history
 from theanine.types import History, Role
 
 _TURN = re.compile(

@@ -27,10 +27,10 @@ from itertools import pairwise
 
 from theanine.errors import BadInput
 from theanine.importers.base import ZONELESS, Entry, Intake, format_named
-from theanine.importers.chats import chat_sessions
 from theanine.importers.dates import check_date
 from theanine.importers.folder import Folder
 from theanine.importers.schema import require_storable
+from theanine.importers.sessions import chat_sessions
 from theanine.importers.wording import wording
 from theanine.importers.written_dates import (
     MARKS,

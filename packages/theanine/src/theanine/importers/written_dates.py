@@ -57,6 +57,13 @@ _CLOCK_IN_NAME = re.compile(
 """The time of day after the date in a file's name; 1440p is the height of a picture."""
 _LONGEST = 80
 """Characters of a time in words."""
+NUMBER = re.compile(r"\d{9,10}(?:\.\d+)?|\d{12,13}")
+"""A time in seconds or milliseconds since 1970."""
+ISO_DATE = re.compile(
+    r"(?<!\d)\d{4}-\d\d-\d\d"
+    r"(?:(?:T|,? (?:at )?)\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:\s?Z|\s?[+-]\d\d:?\d\d)?)?(?!\d)"
+)
+"""A date in ISO 8601, with or without a time of day and an offset."""
 _MIN_LETTERS, _LAST_LETTER = 2, 0x24F
 """Names of up to two Latin letters are words of other meanings."""
 _IRAN = 226_529
