@@ -136,7 +136,8 @@ class LogIndex:
         if await self._is_far_behind(state, embedder):
             reading = self._read_on(state, embedder)
             await asyncio.wait([reading])
-            reading.result()
+            if not reading.cancelled():  # as when this index was dropped
+                reading.result()
         await self.extend(state, embedder)
 
     async def prepare(self, state: ScopeVersion, embedder: Embedder) -> None:

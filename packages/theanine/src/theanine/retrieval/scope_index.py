@@ -211,7 +211,7 @@ class ScopeIndex:
         while self._lacks_vectors:
             memories = [*self.memories]
             ids, vectors = await self._store.vectors(self.scope, method=self.method)
-            rows = dict(zip(ids, np.asarray(vectors), strict=True))
+            rows = dict(zip(ids, np.asarray(vectors, np.float32), strict=True))
             lacking = [memory for memory in memories if memory.id not in rows]
             for start in range(0, len(lacking), BATCH):
                 some = lacking[start : start + BATCH]
@@ -482,7 +482,8 @@ class ScopeIndex:
             positions, scores = positions[allowed], scores[allowed]
             best = positions[top_k(scores, positions, k)]
             cosines: list[float] = inner_products(self._words.rows(best), vector).tolist()
-            memories = [self.memories[at] for at in best.tolist()]
+            places: list[int] = best.tolist()
+            memories = [self.memories[at] for at in places]
             results.append(list(zip(memories, cosines, strict=True)))
         return results
 

@@ -10,7 +10,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
 from math import prod
@@ -162,11 +162,12 @@ class SnapshotWriter:
         """Start writing; the arrays of the state must not change, only grow."""
 
         def run() -> None:
-            write = partial(anyio.run, self._store.write_sidecar, scope)
+            write = self._store.write_sidecar
             try:
-                write(stamp.name, stamp.epoch, pack(state, stamp))
+                anyio.run(write, scope, stamp.name, stamp.epoch, pack(state, stamp))
                 if ends_stand_in:
-                    write(replace(stamp, stand_in=True).name, stamp.epoch, ())
+                    name = replace(stamp, stand_in=True).name
+                    anyio.run(write, scope, name, stamp.epoch, ())
             except (TheanineError, OSError, MemoryError, RuntimeError) as error:
                 _log.warning("the log index of %s could not be stored: %s", scope, error)
 
