@@ -79,9 +79,32 @@ export interface ComparisonEstimate {
   seconds: number;
 }
 
-/** The text in place of a memory's. */
+/** A session as a person lists it. Attributes: session, thread, started_at, dated, turn_count: as of :class:`theanine.Session`. title: what its source calls it; empty if it doesn't. begins: the first words of the user, or of who spoke first. speakers: who spoke, in the order of their names. remembered: whether its memories were made. */
+export interface Conversation {
+  session: number;
+  thread: string | null;
+  title: string;
+  begins: string;
+  speakers: Array<string>;
+  started_at: string;
+  dated: boolean;
+  turn_count: number;
+  remembered: boolean;
+}
+
+/** A conversation, and where its memories were said; its turns are in `GET …/turns`. */
+export interface ConversationDetail {
+  conversation: Conversation;
+  places: Array<Place>;
+}
+
+/** A correction, and when it ends. */
 export interface Correction {
   text: string;
+  /** From then on it is not shown any more, and soon erased. */
+  expires?: string | null;
+  /** From then on it is marked as to be verified. */
+  verify_by?: string | null;
 }
 
 /** Usage of one step, model and session, summed over the journal. Attributes: session: the session that was being remembered, None for calls made for a reply. */
@@ -441,6 +464,12 @@ export interface Methods {
   installed: Array<string>;
 }
 
+/** The conversations of a month, such as ``2024-03``; empty for those without a date. */
+export interface Month {
+  month: string;
+  conversations: number;
+}
+
 /** Methods to compare on what a user said. */
 export interface NewComparison {
   user: string;
@@ -472,7 +501,7 @@ export interface NewKey {
   expires_at?: string | null;
 }
 
-/** Messages as the APIs of OpenAI and Anthropic have them. */
+/** Messages to log. */
 export interface NewMessages {
   messages?: Array<Record<string, unknown>>;
   /** Turns in full, instead of messages. */
@@ -481,6 +510,10 @@ export interface NewMessages {
   resent?: boolean;
   speaker?: string;
   at?: string | null;
+  /** From then on it is not shown any more, and soon erased. */
+  expires?: string | null;
+  /** From then on it is marked as to be verified. */
+  verify_by?: string | null;
   metadata?: Record<string, string | number | boolean | null> | null;
 }
 
@@ -529,6 +562,11 @@ export interface Operation {
 
 export interface PageAuditEntry_ {
   items: Array<AuditEntry>;
+  next: string | null;
+}
+
+export interface PageConversation_ {
+  items: Array<Conversation>;
   next: string | null;
 }
 
@@ -593,6 +631,13 @@ export interface Pinned {
   changed: boolean;
 }
 
+/** Where a memory was said: its id and words, and the ids of its source turns. */
+export interface Place {
+  memory: number;
+  words: string;
+  turns: Array<number>;
+}
+
 /** The sender of a request: its key, and what that key may access. Attributes: key: id of the key; empty without one (``--dev``). tenant: the only tenant whose data it can access. user: the only user it may name; None for all of the tenant. agent: the only agent it may name; None for all of the tenant. rights: what it may do. rate: requests a minute; None for no limit of its own. */
 export interface Principal {
   key: string;
@@ -642,7 +687,7 @@ export interface ProfileLine {
   area: string;
   since: string;
   before: Array<Quote>;
-  certainty: "repeated" | "said" | "may be outdated";
+  certainty: "repeated" | "said" | "may be outdated" | "to be verified";
   is_correction: boolean;
 }
 
@@ -746,6 +791,10 @@ export interface Said {
   /** The application's id of the message. */
   id?: string | null;
   at?: string | null;
+  /** From then on it is not shown any more, and soon erased. */
+  expires?: string | null;
+  /** From then on it is marked as to be verified. */
+  verify_by?: string | null;
   metadata?: Record<string, string | number | boolean | null> | null;
   speaker?: string | null;
 }
@@ -757,6 +806,10 @@ export interface SaidByAssistant {
   /** The application's id of the message. */
   id?: string | null;
   at?: string | null;
+  /** From then on it is not shown any more, and soon erased. */
+  expires?: string | null;
+  /** From then on it is marked as to be verified. */
+  verify_by?: string | null;
   metadata?: Record<string, string | number | boolean | null> | null;
   /** Ids of the memories that were in the model's prompt. */
   recalled?: Array<number>;
@@ -781,9 +834,17 @@ export interface Search {
   query: string;
   /** Maximum hits; 10 by default. */
   limit?: number | null;
+  /** Find all turns that have each of the words, in any case and order. Default: `false`. */
+  exact?: boolean;
+  /** Of an exact search: only this speaker's turns. */
+  speaker?: string | null;
+  /** Of an exact search: only turns of this session. */
+  session?: number | null;
+  /** Of an exact search: the oldest first, not the newest. Default: `false`. */
+  oldest_first?: boolean;
 }
 
-/** A turn or a memory that matches a search. Attributes: turn: the turn that matches; None where a memory does. memories: the memory that matches; of a turn, the statements in effect that it supports, those with the fewest source turns first. text: the passage of the turn, or the text of the memory, that matches best. score: higher is better; the scale is that of the method. relevance: probability that it is evidence for the question, 0 to 1; None where the method does not estimate it. */
+/** A turn or a memory that matches a search. Attributes: turn: the turn that matches; None where a memory does. memories: the memory that matches; of a turn, the statements in effect that it supports, those with the fewest source turns first; none in an exact search. text: the passage of the turn, or the text of the memory, that matches best. score: higher is better; the scale is that of the method; 1 in an exact search. relevance: probability that it is evidence for the question, 0 to 1; None where the method does not estimate it, and in an exact search. */
 export interface SearchHit {
   turn: Turn | null;
   memories: Array<Memory>;
@@ -847,6 +908,10 @@ export interface ThreadMessages {
   resent?: boolean;
   speaker?: string;
   at?: string | null;
+  /** From then on it is not shown any more, and soon erased. */
+  expires?: string | null;
+  /** From then on it is marked as to be verified. */
+  verify_by?: string | null;
   metadata?: Record<string, string | number | boolean | null> | null;
   /** Ids of the memories that the assistant was shown. */
   recalled?: Array<number> | null;

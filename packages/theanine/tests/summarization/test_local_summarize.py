@@ -4,8 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.answering import turn
+from theanine.quotes import without_attribution
 from theanine.summarization.local_summarize import MEMORIES_PER_TURN, local_summarize
-from theanine.text.attribution import QUOTE_LIMIT, without_attribution
+from theanine.text.attribution import QUOTE_LIMIT
 
 
 def _texts(*turns: str) -> list[str]:

@@ -6,12 +6,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from theanine.cli.coding_agents.commands import own_command
-
+NAME = "theanine"
+"""The name of the program, and of the server in a host's list."""
 VECTORS = "--vectors"
 """Option of ``theanine remember`` that remembers nothing and only makes the vectors of the log."""
+
+
+def own_command() -> list[str]:
+    """Return what starts this installation of theanine, from any folder."""
+    script = Path(sys.executable).with_name("theanine.exe" if sys.platform == "win32" else NAME)
+    return [str(script)] if script.exists() else [sys.executable, "-m", NAME]
 
 
 def start_detached(

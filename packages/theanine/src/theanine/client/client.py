@@ -24,9 +24,9 @@ from theanine.client.other_names import name_ours
 from theanine.client.user import AsyncUserMemory, ScopedOperations
 from theanine.client.worker import CONCURRENCY, GRACE, POLL, AsyncWorker
 from theanine.methods.registry import method_class
+from theanine.quotes import without_attribution
 from theanine.remembering.remember import LEASE, Progress
 from theanine.store.sql.export_codec import current_method
-from theanine.text.attribution import without_attribution
 from theanine.types import LOCAL_MODEL, Scope
 
 REEMBED_BATCH = 512

@@ -15,9 +15,9 @@ from theanine.client.own_ends import read_ends, with_ends
 from theanine.errors import BadInput, NotFound, SettingsError
 from theanine.linking.topics import find_timelines
 from theanine.profile import Profile
+from theanine.quotes import without_attribution
 from theanine.store.values import ForgetReport, Hidden, UserSettings
 from theanine.telemetry import memory_operation
-from theanine.text.attribution import without_attribution
 from theanine.types import (
     LIVE_KINDS,
     REPLACED,

@@ -12,7 +12,7 @@ from theanine.client.client import AsyncClient
 from theanine.client.explaining import Explanation
 from theanine.client.options import Moment, RememberWhen
 from theanine.client.redaction import Redact
-from theanine.client.searching import SearchHit
+from theanine.client.searching import SearchHits
 from theanine.client.session import WINDOW, AddReport, Words
 from theanine.client.streaming import AsyncReplyStream
 from theanine.client.user import ImportReport
@@ -178,6 +178,8 @@ class LiveSession(_Handle):
         id: str | None = None,
         at: datetime | None = None,
         metadata: Metadata | None = None,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
     ) -> Turn:
         """Log what the user, or another ``speaker``, says. It is on disk when this returns.
 
@@ -193,6 +195,10 @@ class LiveSession(_Handle):
             at: when it was said; the default is now. It is not compared with the clock, so that a
                 conversation that is replayed or simulated keeps its times.
             metadata: the application's own data about the turn.
+            expires: when it ends: from then on it is not shown any more, and soon erased with what
+                was made from it. A day ends with its last moment, in the user's time zone.
+            verify_by: when it is to be verified: from then on recollections and profiles say so,
+                and lists with ``due`` have it.
 
         Raises BadInput for empty words, and for an id whose turn was forgotten."""
 
@@ -204,6 +210,8 @@ class LiveSession(_Handle):
         id: str | None = None,
         at: datetime | None = None,
         metadata: Metadata | None = None,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
     ) -> Turn:
         """Log what the assistant says, however its words were made.
 
@@ -219,6 +227,8 @@ class LiveSession(_Handle):
         resent: bool = True,
         at: datetime | None = None,
         metadata: Metadata | None = None,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
     ) -> AddReport:
         """Log messages as the APIs of OpenAI and Anthropic have them; see ``user.add``.
 
@@ -438,6 +448,8 @@ class UserMemory(_Handle, _Operations):
         speaker: str = "",
         at: datetime | None = None,
         metadata: Metadata | None = None,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
     ) -> AddReport:
         """Log what was said: the user's words, a message, or a list of messages.
 
@@ -461,6 +473,8 @@ class UserMemory(_Handle, _Operations):
             at: when it was said; the default is now. What was said in the same words at another
                 time was said again.
             metadata: the application's own data about the messages.
+            expires, verify_by: when what they say ends, and when it is to be verified, as of
+                :meth:`AsyncLiveSession.hear`.
 
         Raises:
             BadInput: a message can't be read or stored; it is named. Of a NUL and of half of a
@@ -513,12 +527,16 @@ class UserMemory(_Handle, _Operations):
         query: str,
         *,
         limit: int = ...,
+        exact: bool = ...,
+        speaker: str | None = ...,
+        session: int | None = ...,
+        oldest_first: bool = ...,
         min_relevance: float | None = ...,
         since: Moment | None = ...,
         until: Moment | None = ...,
         as_of: Moment | None = ...,
         where: Where | None = ...,
-    ) -> list[SearchHit]:
+    ) -> SearchHits:
         """Return the turns and memories that match a question or words best, with their scores.
 
         A list for people and programs, each hit by itself; :meth:`recall` returns what a model
@@ -527,7 +545,10 @@ class UserMemory(_Handle, _Operations):
         Args:
             query: a question, or words in any order; also what means the same is found.
             options: ``limit``, the maximum number of hits, 10 by default; and ``min_relevance``,
-                ``since``, ``until``, ``as_of`` and ``where`` as of :meth:`recall`.
+                ``since``, ``until``, ``as_of`` and ``where`` as of :meth:`recall`. With ``exact``,
+                all turns that have each of the words, in any case and order, are found instead,
+                also where it is a part of a longer word; the newest first, or ``oldest_first``.
+                Then ``speaker`` and ``session`` leave the turns of one speaker or session.
 
         Raises as :meth:`recall` does."""
 
@@ -607,6 +628,7 @@ class UserMemory(_Handle, _Operations):
         since: Moment | None = ...,
         until: Moment | None = ...,
         where: Where | None = ...,
+        due: bool = ...,
     ) -> list[Session]:
         """Return the sessions in time order, all or one thread's; pages by id.
 
@@ -628,6 +650,7 @@ class UserMemory(_Handle, _Operations):
         since: Moment | None = ...,
         until: Moment | None = ...,
         where: Where | None = ...,
+        due: bool = ...,
     ) -> list[Turn]:
         """Return turns: all, those of one session or thread, or those of ``ids``.
 
@@ -645,6 +668,7 @@ class UserMemory(_Handle, _Operations):
         since: Moment | None = ...,
         until: Moment | None = ...,
         where: Where | None = ...,
+        due: bool = ...,
     ) -> list[Memory]:
         """Return memories: all, or only those that are ``pinned``, or not."""
 
@@ -677,7 +701,11 @@ class UserMemory(_Handle, _Operations):
         NotFound, and BadInput for a session that is open or remembered."""
 
     def warm_up(self) -> None:
-        """Load what a recall needs; without it, the first recall does."""
+        """Load what a recall needs; without it, the first recall does.
+
+        After an import this makes the vectors of what was said, which takes the encoder some 4 ms
+        for a turn. Recalls of more than 1,000 such turns don't wait for that: until it is done, in
+        the background, they search by the words."""
 
     def get(self, memory: int) -> Memory:
         """Return the memory with this id. Raises NotFound."""
@@ -688,12 +716,21 @@ class UserMemory(_Handle, _Operations):
         These are the memories that changes and corrections join with it, directly or not. Raises
         NotFound."""
 
-    def correct(self, memory: int, text: str) -> Memory:
+    def correct(
+        self,
+        memory: int,
+        text: str,
+        *,
+        expires: Moment | None = None,
+        verify_by: Moment | None = None,
+    ) -> Memory:
         """Replace what a memory says, and return the new one. Nothing is lost of the old one.
 
         The correction is logged as a turn of the user, in a session of its own. The old memory
         stays, marked as corrected and linked as changed: recall returns the new one, and where it
-        quotes the old words, with a note that they were corrected.
+        quotes the old words, with a note that they were corrected. The new one expires when the old
+        one would have, and is verified, unless ``expires`` and ``verify_by`` say otherwise, as of
+        :meth:`AsyncLiveSession.hear`: to confirm what a memory says, correct it by its own text.
 
         Raises NotFound, and BadInput for an empty text or a memory that was corrected before."""
 

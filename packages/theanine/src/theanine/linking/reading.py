@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from theanine.embeddings.static import DIMENSION, bundled_embedder
 from theanine.lazy_pattern import lazy_pattern
+from theanine.quotes import without_attribution
 from theanine.retrieval.growing_array import GrowingArray
 from theanine.retrieval.languages import Language, guess_language
 from theanine.sentences import sentence_spans
 from theanine.stop_words import STOP_WORDS
 from theanine.text import cues
-from theanine.text.attribution import without_attribution
 from theanine.text.words import FUNCTION_WORDS, stem, words
 
 Features = NDArray[np.float32]

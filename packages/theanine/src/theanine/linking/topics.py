@@ -28,10 +28,10 @@ from theanine.linking.reading import (
     load_background,
     read_statement,
 )
+from theanine.quotes import without_attribution
 from theanine.retrieval import languages
 from theanine.retrieval.languages import GRAMMAR, UNSPACED, Language, everyday_words, guess_language
 from theanine.stop_words import STOP_WORDS
-from theanine.text.attribution import without_attribution
 from theanine.text.words import FUNCTION_WORDS, stem
 from theanine.types import IMPORTED, REPLACED, STATE, Link, Memory, Relation, Timeline
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from theanine.linking.topics import Topic, find_topics
-from theanine.text.attribution import shown_words
+from theanine.quotes import shown_words
 from theanine.types import REPLACED, STATE, Link, Mark, MarkKind, Memory, Relation, Session
 
 

@@ -29,6 +29,7 @@ from theanine.profile.profile import (
     Quote,
 )
 from theanine.profile.statements import Ending, ReadTurn, Statement, read_turn
+from theanine.quotes import without_attribution
 from theanine.recall.claims import replaces
 from theanine.recall.context import RecallContext
 from theanine.recall.state_model import same_matter
@@ -37,7 +38,6 @@ from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.scoring import matrix_product
 from theanine.retrieval.temporal import find_date_ranges
 from theanine.sentences import sentence_spans
-from theanine.text.attribution import without_attribution
 from theanine.types import LOCAL_MODEL, NO_MODEL_NOTICE, Memory, Turn
 
 NEWEST = 10_000

@@ -15,6 +15,7 @@ from theanine.embeddings.base import Embedder, Vectors
 from theanine.embeddings.static import bundled_embedder
 from theanine.filters import Filter
 from theanine.graph import Graph, Pair
+from theanine.quotes import without_attribution
 from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.dense import DenseScorer
 from theanine.retrieval.growing_array import GrowingArray
@@ -28,7 +29,6 @@ from theanine.retrieval.snapshot import SnapshotWriter
 from theanine.retrieval.word_rows import WordRows
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion, stored_vectors
-from theanine.text.attribution import without_attribution
 from theanine.types import (
     LIVE_KINDS,
     LOCAL_MODEL,

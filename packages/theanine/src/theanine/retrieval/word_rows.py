@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from theanine.embeddings.base import Vectors
 from theanine.embeddings.static import DIMENSION, bundled_embedder
+from theanine.quotes import without_attribution
 from theanine.retrieval.dense import DenseScorer
 from theanine.retrieval.scoring import Positions
-from theanine.text.attribution import without_attribution
 
 FIRST = 2_000
 """Memories whose vectors are all kept; the mean that is subtracted is theirs."""

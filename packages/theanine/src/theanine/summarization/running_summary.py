@@ -21,9 +21,9 @@ from pydantic import BaseModel, Field, field_validator
 from theanine.llm.bounds import ReplyBounds, number_list
 from theanine.llm.prompt import PromptTemplate, load_prompt
 from theanine.llm.published import partition_label
+from theanine.quotes import without_attribution
 from theanine.sentences import sentence_spans
 from theanine.summarization import local_summarize
-from theanine.text.attribution import without_attribution
 from theanine.text.formatting import one_line
 from theanine.text.numbering import (
     Line,

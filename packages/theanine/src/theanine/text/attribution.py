@@ -12,9 +12,7 @@ from theanine.types import LOCAL_MODEL, Memory, Turn
 
 QUOTE_LIMIT = 400
 """Maximum characters of quoted words in one memory."""
-_WITHOUT_QUOTES = str.maketrans("", "", "“”")
 _DATED = re.compile(r"(?s)(.{1,200}? (?:said|shared) on )\d{1,2} [A-Z][a-z]+ \d{1,4}(: .+)")
-_ATTRIBUTED = re.compile(r"(?s).{1,200}? (?:said|shared)(?: on \d{1,2} [A-Z][a-z]+ \d{1,4})?: (.+)")
 
 
 def attribute_quote(turn: Turn, text: str | None = None) -> str:
@@ -33,18 +31,6 @@ def attribution(turn: Turn, verb: str, *, show_date: bool = True) -> str:
     """Return ``Ana said on 8 May 2023``, without the date where the turn has none."""
     date = f" on {format_date(turn.at)}" if show_date and turn.dated else ""
     return f"{turn.speaker} {verb}{date}"
-
-
-def without_attribution(text: str) -> str:
-    """Return what an attributed quote quotes; any other text is returned unchanged."""
-    match = _ATTRIBUTED.fullmatch(text)
-    return match[1] if match else text
-
-
-def shown_words(text: str) -> str:
-    """Return the words of a memory as a person reads them; of a quote, the quoted ones alone."""
-    words = without_attribution(text)
-    return words if words == text else words.translate(_WITHOUT_QUOTES)
 
 
 def memory_text(memory: Memory) -> str:

@@ -11,19 +11,12 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
-NAME = "theanine"
-"""The name of the program, and of the server in a host's list."""
+from theanine.cli.detached import NAME
 
 
 def join_words(command: Sequence[str]) -> str:
     """Return a command as the shell of this system reads it."""
     return subprocess.list2cmdline(command) if sys.platform == "win32" else shlex.join(command)
-
-
-def own_command() -> list[str]:
-    """Return what starts this installation of theanine, from any folder."""
-    script = Path(sys.executable).with_name("theanine.exe" if sys.platform == "win32" else NAME)
-    return [str(script)] if script.exists() else [sys.executable, "-m", NAME]
 
 
 def is_ours(command: object) -> bool:

@@ -14,8 +14,9 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from theanine.cli.coding_agents import jsonc
-from theanine.cli.coding_agents.commands import NAME, is_ours, join_words
+from theanine.cli.coding_agents.commands import is_ours, join_words
 from theanine.cli.coding_agents.hosts import Host
+from theanine.cli.detached import NAME
 from theanine.errors import BadInput
 from theanine.private_files import make_folder
 

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from theanine.cli.coding_agents.commands import own_command
 from theanine.cli.coding_agents.configure import Change, plan_install, plan_uninstall
 from theanine.cli.coding_agents.hosts import find_host, load_hosts
+from theanine.cli.detached import own_command
 from theanine.cli.memory_options import KEY_VARIABLE, PlaceOptions
 from theanine.cli.options import expand_options
 from theanine.cli.text import visible

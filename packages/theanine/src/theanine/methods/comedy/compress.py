@@ -13,7 +13,7 @@ from theanine.llm.bounds import Keywords, ReplyBounds, number_list
 from theanine.llm.prompt import load_prompt
 from theanine.methods.comedy.aspects import ASPECTS, Aspect
 from theanine.methods.comedy.session_memory import count_lasting_cues
-from theanine.text.attribution import without_attribution
+from theanine.quotes import without_attribution
 from theanine.text.cues import NEGATION, normal
 from theanine.text.formatting import estimate_tokens, format_day, one_line
 from theanine.text.numbering import merge_repeated

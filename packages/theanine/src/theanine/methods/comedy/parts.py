@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from theanine.methods.comedy.aspects import ASPECTS, Aspect, aspect_of
+from theanine.quotes import without_attribution
 from theanine.retrieval.scope_index import ScopeIndex
-from theanine.text.attribution import without_attribution
 from theanine.text.formatting import format_memory, format_speaker, one_line
 from theanine.text.words import containment, content_words
 from theanine.tokenizer import count_tokens

@@ -16,10 +16,11 @@ from theanine.llm.bounds import Keywords, ReplyBounds
 from theanine.llm.prompt import load_prompt
 from theanine.methods.comedy.aspects import ASPECTS, Aspect, session_kind, subjects
 from theanine.methods.shared.memories import make_memory
+from theanine.quotes import without_attribution
 from theanine.sentences import sentence_spans
 from theanine.summarization import local_summarize, repeats_memories
 from theanine.text import cues
-from theanine.text.attribution import attribute_quote, without_attribution
+from theanine.text.attribution import attribute_quote
 from theanine.text.numbering import (
     Line,
     ask_windows,

@@ -24,8 +24,8 @@ from theanine.methods.conditional.prompt_windows import (
     single_windows,
 )
 from theanine.methods.shared.memories import join_repeated, make_memory
+from theanine.quotes import without_attribution
 from theanine.summarization import local_summarize, repeats_memories
-from theanine.text.attribution import without_attribution
 from theanine.text.formatting import format_dialogue, format_speaker, one_line
 from theanine.text.numbering import copied_lines, copying_tokens, format_numbered, turn_numbers
 from theanine.types import LOCAL_MODEL, NewMemory, Turn

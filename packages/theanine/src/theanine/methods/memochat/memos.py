@@ -16,9 +16,10 @@ from pydantic import BaseModel, Field
 
 from theanine.llm.bounds import ReplyBounds, number_between
 from theanine.llm.prompt import load_prompt
+from theanine.quotes import without_attribution
 from theanine.segmentation import Span
 from theanine.summarization import local_summarize, repeats_memories
-from theanine.text.attribution import attribute_quote, without_attribution
+from theanine.text.attribution import attribute_quote
 from theanine.text.cues import COURTESY
 from theanine.text.numbering import Line, ask_windows, most_notes
 from theanine.text.words import FUNCTION_WORDS, content_words, is_unspaced, stem

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from theanine.methods.memory_update.operations import Decision, Operation
 from theanine.methods.shared.pairs import Pair
+from theanine.quotes import without_attribution
 from theanine.sentences import sentence_spans
 from theanine.text import cues
-from theanine.text.attribution import without_attribution
 from theanine.text.words import containment, content_words, is_unspaced, words
 from theanine.types import Memory, NewMemory
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from math import log1p, sqrt
 
 from theanine.methods.memorybank.digest import DayDigest, DayLine
+from theanine.quotes import without_attribution
 from theanine.retrieval.query import is_standing_instruction
 from theanine.summarization import local_summarize
 from theanine.text import cues
-from theanine.text.attribution import without_attribution
 from theanine.text.words import content_words
 from theanine.types import NewMemory, Turn
 

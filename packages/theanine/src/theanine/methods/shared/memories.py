@@ -12,7 +12,7 @@ from theanine.embeddings.encoder import DIMENSION
 from theanine.embeddings.encoder import NAME as ENCODER
 from theanine.methods.base import Context
 from theanine.methods.shared.config import ExcerptConfig
-from theanine.text.attribution import without_attribution
+from theanine.quotes import without_attribution
 from theanine.text.denoising import denoise
 from theanine.text.formatting import format_dialogue, format_speaker, one_line
 from theanine.types import LOCAL_MODEL, STATEMENT, MemoryBatch, NewMemory, Turn

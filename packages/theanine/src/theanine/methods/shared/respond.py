@@ -16,7 +16,8 @@ from theanine.llm.published import labeled
 from theanine.methods.base import Context, Reply, ReplyPrompt
 from theanine.methods.shared.chat_prompt import REPLY_TOKENS, RESPOND_CHAT, chat_messages
 from theanine.methods.shared.provenance import dialogue_sessions, source_sessions
-from theanine.text.attribution import attribute_quote, memory_text, without_attribution
+from theanine.quotes import without_attribution
+from theanine.text.attribution import attribute_quote, memory_text
 from theanine.text.formatting import (
     format_dialogue,
     format_recollection,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from theanine.text.attribution import without_attribution
+from theanine.quotes import without_attribution
 from theanine.text.cues import NEGATION, normal
 from theanine.text.words import containment, content_words
 from theanine.types import Memory, Relation, Timeline, Utterance

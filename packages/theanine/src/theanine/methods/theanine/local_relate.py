@@ -15,8 +15,8 @@ from theanine.linking.model import load_model
 from theanine.linking.reading import Reading, may_be_linked, read_statement
 from theanine.methods.shared.pairs import Pair
 from theanine.methods.theanine.judgement import Judgement
+from theanine.quotes import without_attribution
 from theanine.recall.claims import governs, replaces
-from theanine.text.attribution import without_attribution
 from theanine.types import Relation
 
 LINKED = 0.8

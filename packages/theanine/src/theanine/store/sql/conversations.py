@@ -9,12 +9,12 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from theanine.quotes import shown_words
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import chunks
 from theanine.store.sql.scopes import find_scope
 from theanine.store.sql.turns import load_sessions, load_turns
 from theanine.store.values import Hidden
-from theanine.text.attribution import shown_words
 from theanine.types import SPOKEN, STATE, Scope, Session
 
 BEGINNING = 200
