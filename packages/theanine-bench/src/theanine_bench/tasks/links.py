@@ -30,6 +30,7 @@ from theanine.methods.shared.pairs import Pair
 from theanine.methods.theanine.associates import spread
 from theanine.methods.theanine.relate import Scene, relate
 from theanine.retrieval.ranking import Ranking, Unit
+from theanine.retrieval.word_rows import WordRows
 from theanine.text.words import containment, content_words
 from theanine.types import History, Memory, NewMemory, Scope, Turn, Utterance
 from theanine_bench.datasets.formats.causaleval import CausalGraph, read_causal_graphs
@@ -288,8 +289,8 @@ class LinkTarget(ClientTarget):
             return None
         new = turns[position[newer]]
         text = new.full_text
-        vectors = StaticEmbedder().vectors([text])
-        [(positions, scores)] = ranking.associations([text], vectors, [(new.speaker,)])
+        words = WordRows(lambda at: turns[at].full_text)
+        [(positions, scores)] = ranking.associations([text], [(new.speaker,)], words)
         earlier = np.array([turn.session < new.session for turn in turns])[positions]
         order = np.argsort(-np.where(earlier, scores, -np.inf), kind="stable")
         best: list[int] = positions[order[: min(int(earlier.sum()), 3 * max(KEPT))]].tolist()
