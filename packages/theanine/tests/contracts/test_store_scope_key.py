@@ -325,6 +325,7 @@ async def read(store: Any) -> None:
     await store.settings(ANA)
     await store.retentions(ANA, AT)
     await store.ended(ANA, AT)
+    await store.turn_texts(ANA)
     await store.write_sidecar(ANA, "index", version.epoch, [b"x"])
     await store.read_sidecar(ANA, "index")
     assert [record async for record in store.export(ANA)]

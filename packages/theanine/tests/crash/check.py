@@ -19,9 +19,9 @@ _INCONSISTENCIES = {
         SELECT count(*) FROM memory m WHERE NOT EXISTS (SELECT 1 FROM remembering r
         WHERE r.scope = m.scope AND r.session = m.session AND r.method = m.method
         AND r.remembered_at IS NOT NULL)""",
-    "memories without a vector": """
-        SELECT count(*) FROM memory m WHERE NOT EXISTS (SELECT 1 FROM vector v
-        WHERE v.scope = m.scope AND v.memory = m.id)""",
+    "vectors of a missing memory": """
+        SELECT count(*) FROM vector v WHERE NOT EXISTS (SELECT 1 FROM memory m
+        WHERE m.scope = v.scope AND m.id = v.memory)""",
     "links to a missing memory": """
         SELECT count(*) FROM link l WHERE NOT EXISTS (SELECT 1 FROM memory m
         WHERE m.scope = l.scope AND m.id = l.newer) OR NOT EXISTS (SELECT 1 FROM memory m

@@ -39,6 +39,8 @@ def store(tmp_path: Path) -> Path:
     with theanine.open(str(path)) as client:
         client.user("ana").log(read_histories(HARBOUR).histories[0])
         client.user("ana").remember()
+    with theanine.open(str(path), method="theanine-paper") as client:
+        client.user("ana").recall("my boat")  # makes the vectors of memories
     assert list(check.check_consistency(path)) == []
     return path
 
@@ -48,7 +50,7 @@ def store(tmp_path: Path) -> Path:
     ("damage", "violation"),
     [
         ("UPDATE remembering SET remembered_at = NULL WHERE session = 3", "not remembered"),
-        ("DELETE FROM vector WHERE memory = 5", "without a vector"),
+        ("UPDATE vector SET memory = 999 WHERE memory = 5", "vectors of a missing memory"),
         ("DELETE FROM memory WHERE id = 19", "missing memory"),
         (
             "CREATE TEMP TABLE twice AS SELECT * FROM memory WHERE id = 5;"

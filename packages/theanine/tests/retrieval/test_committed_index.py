@@ -29,6 +29,8 @@ async def test_a_committed_batch_is_added_as_it_is_stored(tmp_path: Path) -> Non
         await user.remember()
         grown = await engine.indexes.get(ANA)
         read = await ScopeCache(engine.store, engine.method.name, engine.embedder.name).get(ANA)
+        for index in (grown, read):
+            await index.make_vectors(engine.embedder)
     finally:
         await engine.close()
     assert grown.memories == read.memories

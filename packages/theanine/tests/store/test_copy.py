@@ -348,6 +348,8 @@ def test_what_cannot_be_copied_is_refused_before_anything_is_made(files: tuple[s
     with theanine.open(destination, embedder=HashEmbedder()) as client:
         say(client, "eve", "I sold my boat in Riga to a fisherman.")
         client.remember()
+    with theanine.open(source, method="theanine-paper") as client:
+        client.user("ana").recall("my boat")  # makes the vectors of memories
     with pytest.raises(SettingsError, match="theanine reembed"):
         theanine.copy_store(source, destination)
     with sqlite3.connect(source) as db:

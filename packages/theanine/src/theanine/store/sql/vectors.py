@@ -134,12 +134,16 @@ def load_unembedded(
 def add_vectors(
     db: sa.Connection, name: str, owners: Sequence[tuple[Scope, int]], vectors: Vectors
 ) -> None:
-    """Insert an embedder's vectors; skip memories that already have one or are gone."""
+    """Insert an embedder's vectors; skip memories that already have one or are gone.
+
+    The store's first embedder becomes active.
+    """
     if len(owners) != len(vectors):
         raise BadInput(f"{len(owners)} memories came with {len(vectors)} vectors")
     if not owners:
         return
-    embedder = ensure_embedder(db, name, np.asarray(vectors).shape[1], active=False)
+    is_first = load_active_embedder(db) is None
+    embedder = ensure_embedder(db, name, np.asarray(vectors).shape[1], active=is_first)
     of_scope: defaultdict[Scope, dict[int, int]] = defaultdict(dict)
     for position, (scope, memory) in enumerate(owners):
         of_scope[scope][memory] = position
