@@ -5,21 +5,24 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import theanine.page
 from theanine.page.assets import ENTRY, POLICY, load_assets
 from theanine.page.modules import join_modules
+from theanine.profile.profile import AREAS, Certainty
 
 LIMIT = 80_000
 """Bytes that a browser loads, gzipped."""
 STATIC = Path(theanine.page.__file__).parent / "static"
 FILES = [path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*.*")]
 TEXTS = [path for path in FILES if path.startswith("texts/")]
-KEY = re.compile(r'^  (?:"([\w.]+)"|(\w+)):', re.MULTILINE)
+KEY = re.compile(r'^  (?:"([\w. -]+)"|(\w+)):', re.MULTILINE)
 USED = re.compile(r"""\bt\(["']([\w.]+)["']|title: ["'](nav\.[\w.]+)["']""")
 VALUE = re.compile(r"\{(\w+)\}")
+CALL = re.compile(r"""\bt\(["']([\w. -]+)["'](?:, \{([^{}]*)\})?\)""")
 
 
 def text(path: str) -> str:
@@ -90,6 +93,21 @@ def test_every_text_that_is_asked_for_is_there() -> None:
     used = {a or b for path in own(".js") for a, b in USED.findall(text(path))}
     assert len(used) > 20
     assert used - keys == set()
+
+
+def test_every_value_of_a_text_is_given() -> None:
+    english = read_texts("texts/en.js")
+    calls = [call for path in own(".js") for call in CALL.findall(text(path))]
+    assert len(calls) > 100
+    for key, given in calls:
+        names = {part.split(":")[0].strip() for part in given.split(",")}
+        assert set(VALUE.findall(english[key])) <= names, key
+
+
+def test_all_that_a_profile_says_has_a_text() -> None:
+    keys = read_texts("texts/en.js").keys()
+    assert {f"certainty.{each}" for each in get_args(Certainty) if each != "said"} <= keys
+    assert {f"area.{area}" for area in AREAS} <= keys
 
 
 def test_other_texts_than_code_are_in_the_files_of_languages() -> None:

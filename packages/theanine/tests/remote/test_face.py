@@ -56,6 +56,8 @@ def test_a_conversation(client: theanine.Client) -> None:
     assert (hit.turn, hit.memories) == (heard, (memory,))
     assert 0 < (hit.relevance or 0) <= 1 and hit.score
     assert ana.search("Lisbon", where={"or": [{"channel": "phone"}, {"channel": "app"}]}) == []
+    found = ana.search("I", exact=True, limit=1)
+    assert found.found >= len(found) == 1
     assert ana.turns(where={"or": [{"channel": "web"}, {"channel": "app"}]}) == [heard]
     assert ana.turns(where="channel=web and channel!=app") == [heard]
     odds: list[Any] = ["channel", {"or": [{}]}, '{"channel": ']

@@ -191,13 +191,17 @@ def search(
     if output:
         output.show([_hit_row(hit) for hit in hits])
     elif hits:
+        found = [] if exact else ["memory", "relevance"]  # an exact search finds turns, unrated
         show_table(
-            ["turn", "memory", "relevance", "date", "speaker", "text"],
+            ["turn", *found, "date", "speaker", "text"],
             (
                 [
                     hit.turn.id if hit.turn else "",
-                    ", ".join(str(memory.id) for memory in hit.memories),
-                    _rounded(hit),
+                    *(
+                        []
+                        if exact
+                        else [", ".join(str(memory.id) for memory in hit.memories), _rounded(hit)]
+                    ),
                     format_date(hit.turn or hit.memories[0]),
                     hit.turn.speaker if hit.turn else ", ".join(hit.memories[0].speakers),
                     one_line(hit.turn.full_text if hit.turn else hit.text),

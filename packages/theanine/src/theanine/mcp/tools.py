@@ -49,7 +49,8 @@ MAX_TIMELINES = 20
 
 AnyContext = Context[Any, Any]
 Day = Annotated[str, Field(description="Such as 2024-05-01 or last week")]
-End = Annotated[str, Field(description="Such as 2027-05-01")]
+Expiry = Annotated[str, Field(description="Erased from then on: 2027-05-01")]
+Check = Annotated[str, Field(description="Ask the user again from then on: 2027-05-01")]
 Id = Annotated[str, Field(description="Any that a tool returned, such as m12")]
 
 
@@ -136,7 +137,7 @@ class MemoryTools:
         }
 
     async def remember(
-        self, text: str, context: AnyContext, expires: End = "", verify_by: End = ""
+        self, text: str, context: AnyContext, expires: Expiry = "", verify_by: Check = ""
     ) -> CallToolResult:
         """Store what the user said or decided, for later conversations."""
         memory = self._find(context, "write")

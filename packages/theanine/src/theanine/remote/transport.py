@@ -107,6 +107,10 @@ class Transport:
                 has an ``Idempotency-Key``, so that it can be repeated as well.
         """
         answer = await self.send(method, path, params=params, body=body, content=content, safe=safe)
+        return self.read(kind, answer)
+
+    def read(self, kind: TypeAdapter[T], answer: httpx2.Response) -> T:
+        """Return what a response says. Raises UserError if it has another form."""
         try:
             return kind.validate_json(answer.content)
         except ValidationError:

@@ -19,7 +19,7 @@ from theanine.client.options import ListArguments, Moment, RecallArguments, Sear
 from theanine.client.other_names import name_ours
 from theanine.client.own_ends import with_ends
 from theanine.client.reply_options import ReplyArguments
-from theanine.client.searching import SearchHit
+from theanine.client.searching import SearchHit, SearchHits
 from theanine.client.session import WINDOW, speakers
 from theanine.clock import system_clock
 from theanine.errors import BadInput, StoreError
@@ -124,10 +124,17 @@ class AsyncRemoteUser:
         found = await self._call(dict[str, Any], "POST", "/recall", body=body, safe=True)
         return TypeAdapter(Recollection).validate_python(found["recollection"])
 
-    async def search(self, query: str, **options: Unpack[SearchArguments]) -> list[SearchHit]:
+    async def search(self, query: str, **options: Unpack[SearchArguments]) -> SearchHits:
         """Return the turns and memories that match a question or words best, with their scores."""
-        body = {"query": query, **recall_body(options)}
-        return await self._call(list[SearchHit], "POST", "/search", body=body, safe=True)
+        answer = await self._transport.send(
+            "POST",
+            f"{user_path(self.scope)}/search",
+            params={"agent": self.scope.agent},
+            body={"query": query, **recall_body(options)},
+            safe=True,
+        )
+        hits = self._transport.read(TypeAdapter(list[SearchHit]), answer)
+        return SearchHits(hits, int(answer.headers.get("Theanine-Found", len(hits))))
 
     async def explain(
         self,

@@ -456,6 +456,7 @@ export default {
   "home.all": "Alle Gespräche",
   "certainty.repeated": "mehrmals gesagt",
   "certainty.may be outdated": "vielleicht überholt",
+  "certainty.to be verified": "nachzufragen",
   "area.about": "Person",
   "area.home": "Zuhause",
   "area.work": "Arbeit",

@@ -456,6 +456,7 @@ export default {
   "home.all": "All conversations",
   "certainty.repeated": "said more than once",
   "certainty.may be outdated": "may be outdated",
+  "certainty.to be verified": "to be verified",
   "area.about": "About",
   "area.home": "Home",
   "area.work": "Work",

@@ -222,7 +222,7 @@ function Compare({ who, folder }) {
   const rows = estimate?.rows;
   return html`
     <h3>${t("compare.title", { user: who.user })}</h3>
-    <p class="quiet">${t("compare.about", { folder })}</p>
+    <p class="quiet">${t("compare.about", { folder, user: who.user })}</p>
     <form onSubmit=${look}>
       <p class="row checks" role="group" aria-label=${t("method")}>${methods.value.installed.map((name) => html`
         <label><input type="checkbox" checked=${names.includes(name)} onChange=${() => toggle(name)} /> ${name}</label>`)}</p>
