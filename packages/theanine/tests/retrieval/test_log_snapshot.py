@@ -237,7 +237,7 @@ def test_one_from_before_a_backup_was_restored_is_ignored(path: Path) -> None:
     shutil.copy(path, backup)
     with theanine.open(str(path)) as client:
         client.user("ana").log(history(7, 1_100, key="later"))
-        client.user("ana").remember()
+        client.user("ana").warm_up()
     for sidecar in path.parent.glob(f"{path.name}-*"):
         sidecar.unlink()
     shutil.copy(backup, path)

@@ -26,7 +26,7 @@ __all__ = ["mine", "options", "other"]
 pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
 
 PLAIN = set(
-    "action after as_of cancelled days format history keep_going keep_turns last limit method "
+    "action after as_of cancelled days due format history keep_going keep_turns last limit method "
     "month name newest_first partial pinned remember search since speaker state until where window "
     "with_content zone Last-Event-ID".split()
 )

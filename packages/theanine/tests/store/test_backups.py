@@ -34,6 +34,8 @@ def remember(url: str) -> list[dict[str, object]]:
     with theanine.open(url) as client:
         client.user("ana").log(demo())
         client.user("ana").remember()
+    with theanine.open(url, method="theanine-paper") as client:
+        client.user("ana").recall("my boat")  # makes the vectors of memories
     records = export(url)
     assert {"turn", "memory", "vector"} <= {record["type"] for record in records}
     return records
