@@ -55,6 +55,8 @@ def command_lines() -> Iterator[tuple[str, list[str]]]:
     for name, text in {**written, "containers.md": PAGE}.items():
         lines = re.findall(r"(?:^#? *(?:docker|kubectl) .*-- )(.*)", text, re.M)
         lines += re.findall(r"^.*\b(?:exec|run) (?:-\S+ )*\w+ (theanine .*)", text, re.M)
+        in_new_container = re.findall(r"^.*\.yaml run (?:-\S+ )*\w+ (.*)", text, re.M)
+        lines += [f"theanine {line}" for line in in_new_container]
         lines += re.findall(r"`(theanine [^`]+)`", text)
         for line in lines:
             for arguments in OURS.findall(line):
@@ -127,10 +129,12 @@ def test_every_file_that_is_mounted_exists() -> None:
 def test_every_service_and_file_that_the_page_names_exists() -> None:
     for line in re.findall(r"^docker compose .*", PAGE, re.M):
         words = shlex.split(line.split(" >")[0].split(" <")[0])
-        verb = next(word for word in words if word in ("up", "stop", "build", "exec"))
+        verb = next(word for word in words if word in ("up", "stop", "build", "exec", "run"))
         rest = [word for word in words[words.index(verb) + 1 :] if not word.startswith("-")]
-        for service in rest[:1] if verb == "exec" else rest:
+        for service in rest[:1] if verb in ("exec", "run") else rest:
             assert service in COMPOSE["services"], line
+        # Only the entrypoint gives theanine the password of the database.
+        assert verb != "exec" or COMPOSE["services"][rest[0]].get("image") != "theanine", line
         if "--profile" in words:
             profile = words[words.index("--profile") + 1]
             profiles = [each.get("profiles", []) for each in COMPOSE["services"].values()]
