@@ -107,3 +107,18 @@ def test_a_conversation_has_the_places_of_its_memories(tmp_path: Path) -> None:
         assert place["words"] == "I live in Lisbon."
         assert http.get(f"{path}/{last + 1}").status_code == 404
         assert http.get(path, params={"month": "June"}).status_code == 422
+
+
+def test_what_has_expired_is_in_no_conversation(tmp_path: Path) -> None:
+    now = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)  # it is erased at the next full hour
+    client_options = theanine.OpenOptions(str(tmp_path / "memory.db"), clock=lambda: now)
+    with theanine.open(client_options.location, clock=client_options.clock) as client:
+        user = client.user("ana")
+        user.add("The code is 4411.", expires=now - timedelta(minutes=10))
+        user.add("I live in Lisbon.")
+    options = ServerOptions(client_options, dev=True)
+    with running(options) as service, service.client() as http:
+        path = "/v1/users/ana/conversations"
+        shown = http.get(path).json()["items"]
+        shown += [http.get(f"{path}/{each['session']}").json() for each in list(shown)]
+        assert "Lisbon" in str(shown) and "4411" not in str(shown)

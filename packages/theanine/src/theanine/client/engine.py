@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 from theanine.cancellation import finish
 from theanine.client.background import Background, Remembering
 from theanine.client.dialogues import DialogueCache
-from theanine.client.hiding import find_hidden
+from theanine.client.hiding import load_hidden
 from theanine.client.options import (
     ListArguments,
     OpenOptions,
@@ -235,8 +235,7 @@ class Engine(Recalling):
 
     async def hidden(self, scope: Scope) -> Hidden:
         """Return what is about to be erased, and not shown any more."""
-        state = await self.store.scope_version(scope)
-        return await find_hidden(self.store, scope, state, self.clock())
+        return await load_hidden(self.store, scope, self.clock())
 
     async def listing(self, scope: Scope, arguments: ListArguments) -> Listing:
         """Return the options of a list. Raises SettingsError."""

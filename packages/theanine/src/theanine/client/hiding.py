@@ -1,4 +1,4 @@
-"""What is stored of a scope and not shown any more."""
+"""Find what must not be shown any more, because it is about to be erased."""
 
 from __future__ import annotations
 
@@ -14,3 +14,8 @@ async def find_hidden(store: Store, scope: Scope, state: ScopeVersion, now: date
     if state.expires_at is None or state.expires_at > now:
         return state.hidden
     return state.hidden | await store.ended(scope, now)
+
+
+async def load_hidden(store: Store, scope: Scope, now: datetime) -> Hidden:
+    """Return the same of the scope as it is now."""
+    return await find_hidden(store, scope, await store.scope_version(scope), now)

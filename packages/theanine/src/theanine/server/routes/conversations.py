@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from theanine.client import AsyncUserMemory
+from theanine.client.hiding import load_hidden
 from theanine.errors import NotFound
 from theanine.methods.registry import stored_method
 from theanine.server.access import Readable
@@ -83,5 +84,5 @@ async def conversation(state: State, memory: Readable, number: Number) -> Conver
 
 async def _ask(state: ServerState, memory: AsyncUserMemory) -> tuple[Scope, str, Hidden]:
     """Return whose conversations are read, the method, and what is left out."""
-    hidden = (await state.store.scope_version(memory.scope)).hidden
+    hidden = await load_hidden(state.store, memory.scope, state.clock())
     return memory.scope, stored_method(state.client.method_name), hidden

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from pydantic import BaseModel, Field
 
 from theanine.client import AsyncUserMemory
-from theanine.client.hiding import find_hidden
+from theanine.client.hiding import load_hidden
 from theanine.client.options import ListArguments
 from theanine.errors import NotFound
 from theanine.profile import Profile
@@ -285,8 +285,7 @@ async def _load_detail(state: ServerState, memory: AsyncUserMemory, number: int)
     links = await store.links(scope, method=found.method)
     links = [link for link in links if number in (link.older, link.newer)]
     ends = [mark for mark in marks if mark.kind not in LIVE_KINDS]
-    version = await store.scope_version(scope)
-    if hidden := await find_hidden(store, scope, version, state.clock()):
+    if hidden := await load_hidden(store, scope, state.clock()):
         others = {each for link in links for each in (link.older, link.newer)}
         others |= {mark.by for mark in ends if mark.by is not None}
         known = await store.memories(scope, ids=sorted(others))
