@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+import theanine
 from support.forking import Python
 from support.history_samples import line, save
 from support.running import START, Terminal
+from theanine.cli.detached import VECTORS
 from theanine.demo import HARBOUR
+from theanine.retrieval.snapshot import MIN_LAG
 from theanine.testing import ScriptedServer, answer, status
 
 SECRET = "the combination is 4417 cormorant"
@@ -65,6 +68,18 @@ def test_an_interrupted_import_says_how_to_finish(run: Terminal, tmp_path: Path)
     assert "Run `theanine remember`" in doctor
     run("remember", "-u", "ana")
     assert "all remembered" in run("doctor").out
+
+
+@pytest.mark.slow
+def test_one_process_makes_the_vectors_of_all_users_of_an_import(run: Terminal) -> None:
+    users = ("ana", "bo")
+    with theanine.open(str(run.store)) as client:
+        for user in users:
+            said = [f"I counted {n} herons near Vis." for n in range(MIN_LAG)]
+            client.user(user).add([{"role": "user", "content": words} for words in said])
+    assert run("remember", *(f"{VECTORS}={user}" for user in users)).out == ""
+    made = list(run.store.parent.glob(f"{run.store.name}.index/*-log-*"))
+    assert len(made) == len(users)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from typing import Any
 NAME = "theanine"
 """The name of the program, and of the server in a host's list."""
 VECTORS = "--vectors"
-"""Option of ``theanine remember`` that remembers nothing and only makes the vectors of the log."""
+"""Option of ``theanine remember`` that names a user of whom only the log's vectors are made."""
 
 
 def own_command() -> list[str]:

@@ -191,7 +191,9 @@ def _unread(client: Client, imported: Sequence[_Imported]) -> list[str]:
 
 
 def _read_later(options: AddOptions, users: Sequence[str]) -> None:
-    """Make the vectors of users' turns in other processes, for which nobody waits."""
+    """Make the vectors of users' turns in another process, for which nobody waits."""
+    if not users:
+        return
     environment = {
         "THEANINE_STORE": options.store or default_store(),
         "THEANINE_EMBEDDER": options.embedder,
@@ -199,7 +201,8 @@ def _read_later(options: AddOptions, users: Sequence[str]) -> None:
     for user in users:
         found = f"{user}: all of it can be found by its words now, and soon by its meaning"
         print(visible(f"{found} (`theanine remember` waits for that)"), file=sys.stderr)
-        start_detached(["remember", "--user", user, VECTORS], environment=environment)
+    named = [f"{VECTORS}={user}" for user in users]
+    start_detached(["remember", *named], environment=environment)
 
 
 @contextmanager

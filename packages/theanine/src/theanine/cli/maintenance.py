@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Annotated, Any
@@ -59,7 +59,7 @@ def remember(
             "they have stopped. Use it only when none of them is still running.",
         ),
     ] = False,
-    only_vectors: Annotated[bool, typer.Option(VECTORS, hidden=True)] = False,
+    only_vectors: Annotated[list[str] | None, typer.Option(VECTORS, hidden=True)] = None,
 ) -> None:
     """Remember all ended sessions; resume what failed.
 
@@ -70,16 +70,13 @@ def remember(
     theanine remember --user ana --model openai:gpt-4o-mini
     """
     with options.open() as client, resumable():
+        if only_vectors:
+            for user in only_vectors:
+                client.user(user).warm_up()
+            return
         handle = users.handle(client)
-        reports = [] if only_vectors else handle.remember(elsewhere=elsewhere)
-        added = Counter[Scope]()
-        for report in reports:
-            added[report.scope] += report.memories
-        scopes = {scope for scope, memories in added.items() if 2 * memories >= MIN_LAG}
-        if isinstance(handle, UserMemory):
-            scopes.add(handle.scope)
-        for scope in sorted(scopes, key=str):
-            client.user(scope.user, agent=scope.agent, tenant=scope.tenant).warm_up()
+        reports = handle.remember(elsewhere=elsewhere)
+        _make_vectors(client, handle, reports)
     if output:
         output.show(reports)
     elif not reports:
@@ -91,6 +88,20 @@ def remember(
     exit_if_left_out(replace(report, session=0) for report in reports if report.damaged)
     if any(report.failure for report in reports):
         raise typer.Exit(1)
+
+
+def _make_vectors(
+    client: Client, handle: Client | UserMemory, reports: Sequence[RememberReport]
+) -> None:
+    """Make the vectors of the user's log, or of all that have much to be read."""
+    added = Counter[Scope]()
+    for report in reports:
+        added[report.scope] += report.memories
+    scopes = {scope for scope, memories in added.items() if 2 * memories >= MIN_LAG}
+    if isinstance(handle, UserMemory):
+        scopes.add(handle.scope)
+    for scope in sorted(scopes, key=str):
+        client.user(scope.user, agent=scope.agent, tenant=scope.tenant).warm_up()
 
 
 def _show_report(report: RememberReport) -> None:
