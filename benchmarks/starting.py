@@ -1,4 +1,4 @@
-"""What a user pays before anything happens: import, commands, an MCP server, the installed size."""
+"""Measure start-up: importing, single commands, an MCP server, and the installed size."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMMANDS = {
 PROMPT = (
     '{"hook_event_name": "UserPromptSubmit", "session_id": "a", "prompt": "Who feeds the cat?"}'
 )
-"""What the hook reads; the server ends at the end of its input, before any request."""
+"""Standard input of each command: the hook reads it, and the MCP server ends when it does."""
 TOLD = "My neighbor feeds the cat while we are away."
 
 

@@ -83,7 +83,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a system is asked, by whom and when; ``at`` is an ISO time with an offset."""
+    """A question, who asks it and when; ``at`` is an ISO time with an offset."""
 
     text: str
     speaker: str = ""

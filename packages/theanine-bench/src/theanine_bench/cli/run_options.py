@@ -95,6 +95,14 @@ PromptsOption = Annotated[
         help="Prompts in place of ours, in files named by step and version, such as respond.v1.md.",
     ),
 ]
+MethodsOption = Annotated[
+    str,
+    typer.Option(
+        "--methods",
+        metavar="A,B,C",
+        help="Methods, with settings as in theanine:timelines=false; or all.",
+    ),
+]
 BudgetOption = Annotated[
     int | None,
     typer.Option("--budget", min=0, metavar="N", help="Maximum tokens of a recollection."),

@@ -72,7 +72,7 @@ class Judged:
 
 @dataclass(slots=True, kw_only=True)
 class MethodCost:
-    """What a method cost, over all histories that it was asked.
+    """The CPU time and model calls of a method, over all histories that it was asked.
 
     Attributes:
         sessions: sessions that it remembered.

@@ -71,7 +71,7 @@ _MARKUP = re.compile(
     r".*?</(?P=tag)>",
     re.DOTALL,
 )
-"""What the program writes in the user's name."""
+"""Passages that the program, not the user, puts into the user's messages."""
 _SESSION_FILE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl")
 
 

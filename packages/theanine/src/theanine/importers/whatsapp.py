@@ -206,7 +206,7 @@ def _header_in_words(match: re.Match[str]) -> _Header | None:
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """What the dates of a file say if their numbers are in an order.
+    """How well the dates of a file fit one order of day, month and year.
 
     Attributes:
         faults: how many dates can't be, and how often one is before the previous one.
@@ -492,7 +492,7 @@ def _is_app_note(text: str) -> bool:
 
 
 _OMITTED_WORDS = re.compile("|".join(map(re.escape, _WORDING["omitted"])), re.IGNORECASE)
-"""What the line of a file that was left out says of it, in any language."""
+"""Words, in any language, by which a chat says that a file was left out."""
 
 
 def _kind(name: str, other: str = "") -> str:

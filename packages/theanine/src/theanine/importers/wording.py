@@ -1,4 +1,4 @@
-"""What the readers know as data: words of programs, and layouts, in files beside the code."""
+"""Load the word lists and layouts of the readers, which are data files beside the code."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from theanine_bench.cli.execution import execute, exit_unless_complete, kept_or_
 from theanine_bench.cli.run_options import (
     CostOption,
     DataSetsArgument,
+    MethodsOption,
     TargetModelOptions,
     TemporaryOutOption,
     resolve_data,
@@ -44,12 +45,7 @@ LEGEND = (
 @run_command
 def evidence(
     data: DataSetsArgument,
-    methods: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B,C", help="Methods, with settings as in theanine:timelines=false; or all."
-        ),
-    ] = ALL,
+    methods: MethodsOption = ALL,
     budgets: Annotated[
         str, typer.Option(metavar="N,N", help="Token budgets of a recollection.")
     ] = ",".join(map(str, BUDGETS)),

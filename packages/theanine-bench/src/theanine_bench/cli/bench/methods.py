@@ -14,7 +14,7 @@ import typer
 from theanine.cli.options import EmbedderOption, JsonOption, show_json
 from theanine.cli.rendering import console, show_table
 from theanine.cli.text import pluralize
-from theanine_bench.cli.run_options import TargetModelOptions, run_command
+from theanine_bench.cli.run_options import MethodsOption, TargetModelOptions, run_command
 from theanine_bench.datasets.asked import AskedHistory, read_asked
 from theanine_bench.samples import spread
 from theanine_bench.statistics.intervals import Interval
@@ -39,12 +39,7 @@ def methods(
         list[Path],
         typer.Argument(metavar="DATA…", help="Files or folders of histories with questions."),
     ],
-    methods: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B,C", help="Methods, with settings as in theanine:timelines=false; or all."
-        ),
-    ] = ALL,
+    methods: MethodsOption = ALL,
     budget: Annotated[
         int, typer.Option(min=0, metavar="N", help="Maximum tokens of a recollection.")
     ] = 600,
