@@ -159,6 +159,36 @@ def _whatsapp(folder: Path, said: Sequence[Said]) -> Path:
     return save_zip(folder / "WhatsApp Chat with Bo.zip", files)
 
 
+def _by_day(folder: Path, name: str, head: Sequence[str], said: Sequence[Said], line: str) -> Path:
+    """Save a chat with a line above each day; ``line`` has places for time, name and text."""
+    lines, day = list(head), ""
+    for each in said:
+        if day != (day := f"{each.at:%Y.%m.%d %A}"):
+            lines += ["", day]
+        text = f'"{each.text}"' if name.startswith("[LINE]") and "\n" in each.text else each.text
+        lines.append(line.format(f"{each.at:%H:%M}", _SENDERS[each.side], text))
+    return save(folder, name, "\n".join([*lines, ""]))
+
+
+def _line(folder: Path, said: Sequence[Said]) -> Path:
+    head = ["[LINE] Chat history with Bo", "Saved on: 2024/12/01 10:00"]
+    return _by_day(folder, "[LINE] Bo.txt", head, said, "{0}\t{1}\t{2}")
+
+
+def _kakaotalk(folder: Path, said: Sequence[Said]) -> Path:
+    head = ["Bo KakaoTalk Chats", "Date Saved : 2024-12-01 10:00:00"]
+    return _by_day(folder, "KakaoTalk_Bo.txt", head, said, "[{1}] [{0}] {2}")
+
+
+def _sigtop(folder: Path, said: Sequence[Said]) -> Path:
+    names = {"user": ("You", "outgoing"), "assistant": ("Bo (+385911)", "incoming")}
+    blocks = ["Conversation: Bo (+385911)\n\n"]
+    for each in said:
+        (name, kind), at = names[each.side], f"{each.at:%a, %d %b %Y %H:%M:%S %z}"
+        blocks.append(f"From: {name}\nType: {kind}\nSent: {at}\n\n{each.text}\n\n")
+    return save(folder, "Bo (+385911).txt", "".join(blocks))
+
+
 def _telegram(folder: Path, said: Sequence[Said]) -> Path:
     names = {"user": "Ana H", "assistant": "Bo"}
     messages: list[Json] = [
@@ -542,6 +572,124 @@ def _mistral(folder: Path, said: Sequence[Said]) -> Path:
     return save(folder, "chat-c-1.json", rows)
 
 
+def _aistudio(folder: Path, said: Sequence[Said]) -> Path:
+    roles = {"user": "user", "assistant": "model"}
+    chunks = [{"role": roles[s.side], "text": s.text, "createTime": s.iso} for s in said]
+    chat: Json = {
+        "runSettings": {"model": "models/gemini-2.5-pro"},
+        "systemInstruction": {"parts": list[Json]()},
+        "chunkedPrompt": {"chunks": chunks, "pendingInputs": [{"text": "", "role": "user"}]},
+    }
+    return save(folder, "Ferry", json.dumps(chat))
+
+
+def _cherry_studio(folder: Path, said: Sequence[Said]) -> Path:
+    messages = [
+        {
+            "id": f"m{each.minutes}",
+            "role": each.side,
+            "createdAt": each.iso,
+            "blocks": [f"b{each.minutes}"],
+        }
+        for each in said
+    ]
+    blocks = [
+        {
+            "id": f"b{s.minutes}",
+            "messageId": f"m{s.minutes}",
+            "type": "main_text",
+            "content": s.text,
+        }
+        for s in said
+    ]
+    topics = [{"id": "t1", "name": "Ferry", "createdAt": START.isoformat()}]
+    assistants = json.dumps({"defaultAssistant": {"id": "default", "topics": topics}})
+    backup: Json = {
+        "version": 3,
+        "localStorage": {"persist:cherry-studio": json.dumps({"assistants": assistants})},
+        "indexedDB": {"topics": [{"id": "t1", "messages": messages}], "message_blocks": blocks},
+    }
+    return save_zip(folder / "cherry-studio.zip", {"data.json": backup})
+
+
+def _nextchat(folder: Path, said: Sequence[Said]) -> Path:
+    messages = [
+        {
+            "id": f"m{each.minutes}",
+            "role": each.side,
+            "date": f"{each.at.month}/{each.at.day}/{each.at:%Y, %I:%M:%S %p}",
+            "content": each.text,
+        }
+        for each in said
+    ]
+    talk: Json = {"id": "s1", "topic": "Ferry", "memoryPrompt": "", "messages": messages}
+    store: Json = {"sessions": [talk], "currentSessionIndex": 0}
+    backup: Json = {"chat-next-web-store": store, "access-control": {"accessCode": ""}}
+    return save(folder, "Backup-5_8_2024.json", backup)
+
+
+def _openrouter(folder: Path, said: Sequence[Said]) -> Path:
+    messages: Json = {}
+    items: Json = {}
+    for each in said:
+        kind = {"user": "input_text", "assistant": "output_text"}[each.side]
+        content = [{"type": kind, "text": each.text}]
+        data: Json = {"type": "message", "role": each.side, "content": content}
+        items[f"b{each.minutes}"] = {"id": f"b{each.minutes}", "data": data}
+        messages[f"m{each.minutes}"] = {
+            "id": f"m{each.minutes}",
+            "characterId": "c1",
+            "type": each.side,
+            "createdAt": each.iso,
+            "items": [{"id": f"b{each.minutes}", "type": "message"}],
+        }
+    characters = {"c1": {"id": "c1", "model": "openai/gpt-4o"}}
+    chat: Json = {"version": "orpg.3.0", "title": "Ferry", "characters": characters}
+    return save(folder, "OpenRouter Chat.json", {**chat, "messages": messages, "items": items})
+
+
+def _perplexity(folder: Path, said: Sequence[Said]) -> Path:
+    """Write a question and its answer as an entry, if they are of one time."""
+    entries: list[Json] = []
+    for each in said:
+        entry: Json = {"uuid": f"e{each.minutes}", "entry_created_datetime": each.iso}
+        if each.side == "user":
+            entries.append({**entry, "query_str": each.text, "blocks": list[Json]()})
+        else:
+            text: Json = {"answer": each.text, "chunks": [each.text]}
+            blocks = [{"intended_usage": "ask_text", "markdown_block": text}]
+            entries.append({**entry, "query_str": "", "blocks": blocks})
+    return save(folder, "Ferry.json", {"status": "completed", "entries": entries})
+
+
+def _anythingllm(folder: Path, said: Sequence[Said]) -> Path:
+    rows = [
+        {
+            "id": each.minutes,
+            "prompt": each.text if each.side == "user" else "",
+            "response": each.text if each.side == "assistant" else "",
+            "sent_at": each.iso,
+            "workspace": "Boats",
+        }
+        for each in said
+    ]
+    return save(folder, "chats.json", rows)
+
+
+def _teams(folder: Path, said: Sequence[Said]) -> Path:
+    messages: list[Json] = [
+        {
+            "id": f"{each.minutes}",
+            "messageType": "message",
+            "createdDateTime": each.iso,
+            "from": {"user": {"displayName": _SENDERS[each.side]}},
+            "body": {"contentType": "text", "content": each.text},
+        }
+        for each in said
+    ]
+    return save(folder, "messages.json", {"@odata.count": len(said), "value": messages[::-1]})
+
+
 def _rows(heading: Sequence[str], rows: Sequence[Sequence[str]], delimiter: str) -> str:
     text = StringIO()
     csv.writer(text, delimiter=delimiter).writerows([heading, *rows])
@@ -574,6 +722,93 @@ def _captions(folder: Path, said: Sequence[Said]) -> Path:
     return save(folder, "GMT20240508-135600_Recording.vtt", "\n".join(cues))
 
 
+def _matrix(folder: Path, said: Sequence[Said]) -> Path:
+    names = {"user": "@ana:example.org", "assistant": "@bo:example.org"}
+    events: list[Json] = [
+        {
+            "type": "m.room.message",
+            "sender": names[each.side],
+            "event_id": f"${each.minutes}",
+            "origin_server_ts": int(each.at.timestamp() * 1000),
+            "content": {"msgtype": "m.text", "body": each.text},
+        }
+        for each in said
+    ]
+    return save(folder, "matrix - Crew.json", {"room_name": "Crew", "messages": events})
+
+
+def _snapchat(folder: Path, said: Sequence[Said]) -> Path:
+    rows: list[Json] = [
+        {
+            "From": _SENDERS[each.side],
+            "Media Type": "TEXT",
+            "Created": f"{each.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC",
+            "Content": each.text,
+            "IsSender": each.side == "user",
+        }
+        for each in reversed(said)
+    ]
+    return save(folder, "chat_history.json", {"bo": rows})
+
+
+def _tiktok(folder: Path, said: Sequence[Said]) -> Path:
+    rows = [{"Date": s.iso, "From": _SENDERS[s.side], "Content": s.text} for s in said]
+    history: Json = {"ChatHistory": {"Chat History with bo:": rows}}
+    data: Json = {"Profile": {}, "Direct Message": {"Direct Messages": history}}
+    return save(folder, "user_data_tiktok.json", data)
+
+
+def _tinder(folder: Path, said: Sequence[Said]) -> Path:
+    rows = [{"from": _SENDERS[s.side], "message": s.text, "sent_date": s.iso} for s in said]
+    return save(folder, "data.json", {"Messages": [{"match_id": "Match 1", "messages": rows}]})
+
+
+def _x(folder: Path, said: Sequence[Said]) -> Path:
+    rows: list[Json] = [
+        {
+            "messageCreate": {
+                "id": f"{each.minutes}",
+                "senderId": {"user": "5", "assistant": "6"}[each.side],
+                "createdAt": each.iso,
+                "text": each.text,
+            }
+        }
+        for each in reversed(said)
+    ]
+    talk: Json = {"dmConversation": {"conversationId": "5-6", "messages": rows}}
+    account: Json = {"account": {"accountId": "5", "accountDisplayName": "Ana"}}
+    files: Json = {
+        "data/account.js": f"window.YTD.account.part0 = {json.dumps([account])}",
+        "data/direct-messages.js": f"window.YTD.direct_messages.part0 = {json.dumps([talk])};\n",
+    }
+    return save_zip(folder / "twitter.zip", files)
+
+
+def _x_grok(folder: Path, said: Sequence[Said]) -> Path:
+    names = {"user": "USER", "assistant": "AGENT"}
+    items: list[Json] = [
+        {
+            "grokChatItem": {
+                "chatId": "1",
+                "createdAt": each.iso,
+                "sender": {"name": names[each.side].title(), "originalName": names[each.side]},
+                "message": each.text,
+            }
+        }
+        for each in said
+    ]
+    text = f"window.YTD.grok_chat_item.part0 = {json.dumps(items)}"
+    return save(folder, "grok-chat-item.js", text)
+
+
+def _chat_text(folder: Path, said: Sequence[Said]) -> Path:
+    lines = ["消息记录（此消息记录为文本格式，不支持重新导入）", "", "消息对象:船员", "=" * 64, ""]
+    for each in said:
+        at = each.at.astimezone(UTC)
+        lines += [f"{at:%Y-%m-%d %H:%M:%S} {_SENDERS[each.side]}(10001)", each.text, ""]
+    return save(folder, "船员.txt", "\n".join(lines))
+
+
 Writer = Callable[[Path, Sequence[Said]], Path]
 WRITERS: Mapping[str, Writer] = {
     "chatgpt": _chatgpt,
@@ -583,6 +818,9 @@ WRITERS: Mapping[str, Writer] = {
     "notes": _notes,
     "whatsapp": _whatsapp,
     "imessage": _imessage,
+    "line": _line,
+    "kakaotalk": _kakaotalk,
+    "sigtop": _sigtop,
     "telegram": _telegram,
     "slack": _slack,
     "mail": _mail,
@@ -606,8 +844,22 @@ WRITERS: Mapping[str, Writer] = {
     "typingmind": _typingmind,
     "chatbot-ui": _chatbot_ui,
     "mistral": _mistral,
+    "aistudio": _aistudio,
+    "cherry-studio": _cherry_studio,
+    "nextchat": _nextchat,
+    "openrouter": _openrouter,
+    "perplexity": _perplexity,
+    "anythingllm": _anythingllm,
+    "teams": _teams,
     "copilot": _copilot,
     "csv": _csv,
     "captions": _captions,
+    "matrix": _matrix,
+    "snapchat": _snapchat,
+    "tiktok": _tiktok,
+    "tinder": _tinder,
+    "x": _x,
+    "x-grok": _x_grok,
+    "chat-text": _chat_text,
 }
 """For each format a writer that saves a chat in a folder and returns what to import."""

@@ -6,6 +6,7 @@ A file can be a folder, an archive or a database of JSON; its parts are read and
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import zipfile
 from collections.abc import Iterator
@@ -60,6 +61,10 @@ def damaged(content: bytes, data: st.DataObject) -> bytes:
             return content[:start] + data.draw(st.sampled_from(_BYTES)) + content[start:]
 
 
+_ASSIGNED = re.compile(rb"^window\.[\w.]+ = ")
+"""The beginning of a script that assigns JSON to a name."""
+
+
 def _parse(text: bytes) -> Any:
     """Return a JSON object or list; None for anything else."""
     try:
@@ -81,6 +86,7 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def parsed(content: bytes) -> Iterator[Any]:
     """Yield the value of a JSON document, or those of its lines."""
+    content = _ASSIGNED.sub(b"", content).rstrip(b";\n")
     try:
         yield json.loads(content)
     except ValueError:
@@ -107,7 +113,8 @@ def read_files(file: Path) -> dict[str, bytes]:
 
 def write_file(file: Path, path: str, values: list[Any]) -> None:
     """Write the values of one of the files that :func:`read_files` returns."""
-    content = "\n".join(map(json.dumps, values))
+    assigned = _ASSIGNED.match(read_files(file)[path])
+    content = (assigned[0].decode() if assigned else "") + "\n".join(map(json.dumps, values))
     if zipfile.is_zipfile(file):
         files = {**read_files(file), path: content.encode()}
         with zipfile.ZipFile(file, "w") as archive:

@@ -163,7 +163,7 @@ def test_a_damaged_database_is_named(tmp_path: Path) -> None:
 
 def test_much_markup_takes_no_time(tmp_path: Path) -> None:
     text = "<system-reminder>x</system-reminder>\n" * 2_000 + "Fix the parser."
-    assert said(only(save(tmp_path, FILES[0], lines(line("1", text))))) == [text]
+    assert said(only(save(tmp_path, FILES[0], lines(line("1", text))))) == ["Fix the parser."]
 
 
 def test_a_folder_of_claude_code_with_other_file_names(tmp_path: Path) -> None:

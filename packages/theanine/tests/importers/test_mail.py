@@ -21,6 +21,7 @@ QUOTING = {
     "folded": "\n\nOn Wed, May 8, 2024 at 1:56 PM Bo Horvat\n<bo@example.org> wrote:\n> Ferry?\n",
     "german": "\n\nAm 08.05.2024 um 13:56 schrieb Bo:\n> Ferry?\n",
     "french": "\n\nLe mer. 8 mai 2024 à 13:56, Bo <bo@example.org> a écrit :\n> Ferry?\n",
+    "gnus": "\n\nBo Novak <bo@example.org> writes:\n\n > Ferry?\n",
     "outlook": "\n\n________________________________\nFrom: Bo\nSent: Monday\nTo: Ana\n\nFerry?\n",
     "original": "\n\n-----Original Message-----\nFrom: Bo\nFerry?\n",
     "signature": "\n-- \nAna Horvat\n+385 1 234\n",
@@ -44,6 +45,15 @@ LANGUAGES = {
     "gmail-ru": "ср, 8 мая 2024 г. в 10:00, {}:",
     "gmail-tr": "{}, 8 May 2024 Çar, 10:00 tarihinde\nşunu yazdı:",
     "apple": "On 8 May 2024, at 10:00, {} wrote:",
+    "yahoo-fr": "      De : {}\n À : Ana\n Envoyé le : Mercredi 8 mai 2024 10h00\n Objet : x",
+    "yahoo-ja": "差出人： {}\n 宛先： Ana\n 送信日時： 2024年5月8日 10時00分\n 件名： x",
+    "folded-pt": "Em 8 de maio de 2024 às 10:00:35, Bo Novak (\nbo@example.org) escreveu:",
+    "brackets": "Bo Novak [mailto:bo@example.org] kirjoitti 8.5.2024 10.00:",
+    "zoho": "---- On Wed, 08 May 2024 10:00:00 +0200 {} wrote ----",
+    "wrapped": "ons. 8. mai 2024 kl. 10:00 skrev Bo <bo@example.org\n>:",
+    "wrapped-within": "Le mer. 8 mai 2024 à 10:00, Bo <bo@exam\nple.org> a écrit :",
+    "bare": "On Wed, May 8, 2024 at 10:00 AM, bo@example.org wrote:",
+    "samsung": "-------- Pradinis laiškas --------\nNuo: {}\nData: 08.05.24 10:00\nKam: Ana",
     "fastmail": "Am Mi, 8. Mai 2024, um 10:00, schrieb {}:",
 }
 
@@ -109,6 +119,19 @@ def test_what_outlook_quotes_in_html_is_left_out() -> None:
     assert "Ferry?" in html_to_text(html[html.index("<hr>") :], without_quotes=True)
 
 
+@pytest.mark.parametrize(
+    "quotation",
+    [
+        '<p>On 2024-05-08 13:56, Bo wrote:</p><blockquote type="cite">x</blockquote>',
+        '<div class="zmail_extra">---- On Wed Bo wrote ---<blockquote>x</blockquote></div>',
+        '<div name="messageReplySection">On 8 May, Bo wrote:<blockquote>x</blockquote></div>',
+    ],
+)
+def test_what_introduces_a_quotation_in_html_goes_with_it(quotation: str) -> None:
+    html = f"<p>Yes.</p><blockquote>A poem</blockquote>{quotation}"
+    assert strip_quotes(html_to_text(html, without_quotes=True)) == "Yes.\n\nA poem"
+
+
 @pytest.mark.parametrize("client", QUOTING)
 def test_quotes_and_signatures_are_stripped(client: str) -> None:
     assert strip_quotes(f"Yes, gladly.{QUOTING[client]}") == "Yes, gladly."
@@ -131,7 +154,7 @@ def test_html_becomes_text() -> None:
         '<div class="gmail_quote">On Monday: <blockquote>old</blockquote></div></body></html>'
     )
     text = html_to_text(html, without_quotes=True)
-    assert text.replace("\n\n", "\n") == "Hello Ana,\n- one\n- two\nline\nbreak"
+    assert text.replace("\n\n", "\n") == "Hello Ana,\n- one\n- two\nline\nbreak\n>"
     assert "old" in html_to_text(html)
 
 
@@ -262,6 +285,38 @@ def test_charsets_by_the_names_that_senders_use(charset: str, encoding: str) -> 
     for words in ("Grün", "Čuvaj", "שלום", "Привет", "こんにちは", "안녕", "你好", "hello"):
         with suppress(UnicodeEncodeError):
             assert decode_charset(words.encode(encoding), charset) == words
+
+
+WINDOWS_JP = b"\x1b$B-!HV$NA%$O-j%_%i\x1b(B 1\x1b(I67\x1b(B"
+
+
+@pytest.mark.parametrize("charset", ["", "utf-8", "us-ascii", "iso-2022-jp", "shift_jis"])
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("船は青い〜\n2 隻".encode("iso2022_jp"), "船は青い〜\n2 隻"),
+        ("丂い".encode("iso2022_jp_ext"), "丂い"),  # JIS X 0212
+        (WINDOWS_JP, "①番の船は㈱ミラ 1ｶｷ"),
+        ("안녕 A\n".encode("iso2022_kr"), "안녕 A\n"),
+        (b"\x1b$)A\x0e" + bytes(b & 127 for b in "你好".encode("gb2312")) + b"\x0f!", "你好!"),
+        ("Grün".encode("utf-16"), "Grün"),
+        ("Grün".encode("utf-8-sig"), "Grün"),
+    ],
+)
+def test_charsets_that_name_themselves(data: bytes, words: str, charset: str) -> None:
+    assert decode_charset(data, charset) == words
+
+
+def test_chinese_in_hz_and_plain_ascii_that_looks_like_it() -> None:
+    assert decode_charset("你好 A".encode("hz"), "") == "你好 A"
+    assert decode_charset(b"a ~{ b ~} ~{x~}", "") == "a ~{ b ~} ~{x~}"
+
+
+def test_a_subject_with_bare_escapes(tmp_path: Path) -> None:
+    file = tmp_path / "a.eml"
+    subject = "船".encode("iso2022_jp")
+    file.write_bytes(b"From: bo@example.org\nSubject: " + subject + b"\nTo: a@b.c\n\nHi.\n")
+    assert read_histories(file).histories[0].transcripts[0].metadata["title"] == "船"
 
 
 def test_a_sentence_that_begins_with_from_ends_no_mail(tmp_path: Path) -> None:

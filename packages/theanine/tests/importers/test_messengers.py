@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -575,3 +576,216 @@ def test_slack_conversations_missing_from_its_lists_are_in_their_order(tmp_path:
     titles = [session.metadata["title"] for session in history.transcripts]
     assert titles == ["#boats-5", *(f"#{name}" for name in names if name != "boats-5")]
     assert history.notes == {"days outside of a conversation's folder left out": 1}
+
+
+def turns_of(file: Path, **options: Any) -> tuple[list[tuple[str, str, str]], Mapping[str, int]]:
+    reading = read_histories(file, zone=UTC, **options)
+    sessions = [session for history in reading.histories for session in history.transcripts]
+    turns = [turn for session in sessions for turn in session.turns]
+    return [(f"{turn.at:%F %H:%M}", turn.speaker, turn.full_text) for turn in turns], reading.notes
+
+
+LINE_CHATS = {
+    "Japanese": """[LINE] Crewのトーク履歴
+保存日時：2024/05/15 09:00
+
+2024/05/13(月)
+21:56\tAna Horvat\t"Up.
+It leans."
+21:57\tBo\t[写真]
+21:58\tKlaraがグループに参加しました。
+21:59\tBo\t☎ 通話時間 0:32
+2024/05/14(火)
+8:05\tBo\tGood: at nine.
+""",
+    "Thai, in its calendar": """[LINE] ประวัติการแชทใน Crew
+บันทึกเมื่อ: 2567/05/15 09:00
+
+2567.05.13 วันจันทร์
+21:56\tAna Horvat\t"Up.
+It leans."
+21:57\tBo\t[รูป]
+21:58\t\tKlara เข้าร่วมกลุ่ม
+21:59\tBo\t☎ สายที่ไม่ได้รับ
+2567.05.14 วันอังคาร
+08:05\tBo\tGood: at nine.
+""",
+    "Chinese, by halves of the day": """[LINE] 與Crew的聊天記錄
+儲存日期：2024/05/15 09:00
+
+2024/05/13（一）
+下午09:56\tAna Horvat\t"Up.
+It leans."
+下午09:57\tBo\t[照片]
+下午09:58\tKlara已加入群組
+下午09:59\tBo\t☎ 未接來電
+2024/05/14（二）
+上午08:05\tBo\tGood: at nine.
+""",
+    "American, with the month first": """[LINE] Chat history in Crew
+Saved on: 05/15/2024, 09:00
+
+Mon, 05/13/2024
+09:56PM\tAna Horvat\t"Up.
+It leans."
+09:57PM\tBo\t[Photo]
+09:58PM\tKlara joined the group.
+09:59PM\tBo\t☎ Missed call
+Tue, 05/14/2024
+08:05AM\tBo\tGood: at nine.
+""",
+    "KakaoTalk": """Crew 님과 카카오톡 대화
+저장한 날짜 : 2024-05-15 09:00:00
+
+--------------- 2024년 5월 13일 월요일 ---------------
+[Ana Horvat] [오후 9:56] Up.
+It leans.
+[Bo] [오후 9:57] [사진]
+--------------- 2024년 5월 14일 화요일 ---------------
+[Bo] [오전 8:05] Good: at nine.
+""",
+}
+
+
+@pytest.mark.parametrize("language", LINE_CHATS)
+def test_chats_with_days_above_their_messages(language: str, tmp_path: Path) -> None:
+    turns, notes = turns_of(save(tmp_path, "[LINE] Crew.txt", LINE_CHATS[language]))
+    assert turns == [
+        ("2024-05-13 21:56", "Ana Horvat", "Up.\nIt leans."),
+        ("2024-05-13 21:57", "Bo", " [shares a picture]"),
+        ("2024-05-14 08:05", "Bo", "Good: at nine."),
+    ]
+    left_out = {"lines before the first message left out": 2}
+    if language != "KakaoTalk":
+        left_out |= {"system lines left out": 1, "calls left out": 1}
+    assert notes == left_out
+
+
+def test_line_without_tabs_knows_names_by_the_title_and_by_repetition(tmp_path: Path) -> None:
+    said = [f"21:{50 + i} Bo Novak {word}" for i, word in enumerate("Good Yes We Then".split())]
+    lines = [
+        "[LINE] Ana Horvatとのトーク履歴",
+        "2024.05.13 月曜日",
+        *said,
+        "21:56 Ana Horvat Two [1]",
+    ]
+    turns, _ = turns_of(save(tmp_path, "chat.txt", "\n".join(lines)))
+    assert [turn[1:] for turn in turns[-2:]] == [("Bo Novak", "Then"), ("Ana Horvat", "Two [1]")]
+
+
+@pytest.mark.parametrize(
+    ("days", "first"),
+    [
+        (["Tue, 06/01/2026"], "2026-01-06"),
+        (["Mon, 06/01/2026"], "2026-06-01"),
+        (["12/01/2026", "05/02/2026"], "2026-01-12"),
+        (["01/12/2026", "02/05/2026"], "2026-01-12"),
+    ],
+)
+def test_days_are_told_by_weekdays_and_order(days: list[str], first: str, tmp_path: Path) -> None:
+    lines = [line for day in days for line in (day, "21:56\tBo\tYes.")]
+    turns, _ = turns_of(save(tmp_path, "a.txt", "\n".join(["[LINE] Bo", *lines])))
+    assert turns[0][0].startswith(first)
+
+
+SIGTOP = """Conversation: Crew
+
+From: Bo (+38591123)
+Type: incoming
+Sent: Mon, 13 May 2024 21:56:00 +0200
+Received: Mon, 13 May 2024 21:56:02 +0200
+Attachment: mast.jpg (image/jpeg, 123 bytes)
+Reaction: 👍 from Ana (+38591124)
+
+From: the mast.
+
+> mine
+
+Type: keychange
+Sent: Mon, 13 May 2024 21:56:30 +0200
+Received: Mon, 13 May 2024 21:56:30 +0200
+
+From: You
+Type: outgoing
+Sent: Mon, 13 May 2024 21:57:00 +0200
+Edited: 2 versions
+
+| Version: 2
+| Sent: Mon, 13 May 2024 21:58:00 +0200
+|
+| > From: Bo (+38591123)
+| > Sent: Mon, 13 May 2024 21:56:00 +0200
+| >
+| > From: the mast.
+|
+| Thank you.
+| Really.
+|
+| Version: 1
+| Sent: Mon, 13 May 2024 21:57:00 +0200
+|
+| Thank yu.
+
+"""
+
+
+def test_signal_as_text_by_sigtop(tmp_path: Path) -> None:
+    turns, notes = turns_of(save(tmp_path, "Crew.txt", SIGTOP), speaker="Ana")
+    assert turns == [
+        ("2024-05-13 21:56", "Bo", 'From: the mast.\n\n> mine [shares the file "mast.jpg"]'),
+        ("2024-05-13 21:57", "Ana", "Thank you.\nReally."),
+    ]
+    assert notes == {
+        "service messages left out": 1,
+        "earlier versions left out": 1,
+        "quotes of other messages left out": 1,
+        "reactions left out": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("Bo:Up", ("Bo", "Up")),  # a name of other lines
+        ("Bo：Up", ("Bo", "Up")),
+        ("Cy:Up", ("Cy", "Up")),  # a name of two such lines
+        ("Settings:all", None),
+        ("See https://example.org", None),
+    ],
+)
+def test_no_space_after_a_name(line: str, said: tuple[str, str] | None, tmp_path: Path) -> None:
+    lines = ["Ana: Is it up?", line, "Bo: Yes", "Cy:Good"]
+    lines = [f"[2026/7/13 02:2{i}:00] {line}" for i, line in enumerate(lines)]
+    turns, _ = turns_of(save(tmp_path, "_chat.txt", "\n".join(lines)))
+    assert [turn[1:] for turn in turns if turn[0].endswith("21")] == ([said] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "quotes"),
+    [
+        ("<quote><legacyquote>[1] Bo: </legacyquote>At ten.</quote>Yes", "Yes", 1),
+        ("<quote>A<quote>B</quote></quote>Yes<quote>C</quote>No", "YesNo", 3),
+        ('<blockquote itemtype="http://schema.skype.com/Reply">At ten.</blockquote>Yes', "Yes", 1),
+        ("<blockquote>Mine</blockquote>Yes", "Mine\nYes", 0),
+        ("[10:01:00 PM] Bo: At ten.\n\n&lt;&lt;&lt; Yes", "Yes", 1),
+        ("<quote><legacyquote>[1] Bo: </legacyquote>At ten.</quote>", "At ten.", 0),
+    ],
+)
+def test_what_a_reply_in_skype_quotes(
+    content: str, words: str, quotes: int, tmp_path: Path
+) -> None:
+    message = {"id": "1", "originalarrivaltime": "2024-05-13T19:57:00Z", "from": "8:live:ana"}
+    talk = {"id": "8:bo", "MessageList": [{**message, "content": content}]}
+    turns, notes = turns_of(save(tmp_path, "messages.json", {"conversations": [talk]}))
+    assert turns[0][2] == words
+    assert notes.get("quotes of other messages left out", 0) == quotes
+
+
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_tapbacks_of_all_versions_of_imessage_exporter(indent: str, tmp_path: Path) -> None:
+    text = (
+        f"May 17, 2024  5:40:00 PM\nBo\nNot me.\nReactions:\n{indent}Laughed by Me\n\nStill not.\n"
+    )
+    turns, notes = turns_of(save(tmp_path, "Crew.txt", text))
+    assert turns[0][2].split() == ["Not", "me.", "Still", "not."]
+    assert notes == {"tapbacks left out": 1}

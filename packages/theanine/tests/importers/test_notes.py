@@ -10,6 +10,7 @@ import pytest
 
 from support.chat_exports import save_zip
 from support.history_samples import save
+from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine.types import History
 
@@ -63,6 +64,90 @@ def test_file_names_date_notes(name: str, tmp_path: Path) -> None:
 def test_front_matter_dates_notes(field: str, tmp_path: Path) -> None:
     note = save(tmp_path, "a.md", f"---\n{field}\n---\nThe keel is red.\n")
     assert dates(read(note)) == ["2024-05-08T12:00"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "Created: May 8, 2024 10:00 AM",
+            "Created time: 2024-05-08 10:00",
+            "created:: 2024-05-08",
+        ),
+        *(
+            "Erstellt am: 8. Mai 2024 10:00",
+            "Créée le: 8 mai 2024 10:00",
+            "作成日時: 2024年5月8日 10:00",
+        ),
+        *(
+            "Fecha de creación: 8 de mayo de 2024",
+            "Дата создания: 8 мая 2024 г.",
+            "创建时间：2024年5月8日",
+        ),
+        *("Date: May 8, 2024 → May 10, 2024", "Owner: Bo\nCreated on: 2024/05/08"),
+    ],
+)
+def test_properties_below_the_title_date_notes(line: str, tmp_path: Path) -> None:
+    history = read(save(tmp_path, "Ferry.md", f"# Ferry\n\n{line}\nTags: trip\n\nTwo seats.\n"))
+    assert dates(history)[0].startswith("2024-05-08")
+    assert history.transcripts[0].turns[0].text.endswith("Two seats.")
+
+
+@pytest.mark.parametrize(
+    "text", ["Due: May 8, 2024\n\nPay.", "Created: May 8, 2024 and lost.\nNot a field.\n\nPay."]
+)
+def test_other_properties_and_words_date_no_notes(text: str, tmp_path: Path) -> None:
+    assert not dates(read(save(tmp_path, "Ferry.md", f"# Ferry\n\n{text}\n")))[0].startswith("2024")
+
+
+NOTE = """<note><title>{}</title><created>20240508T115600Z</created><tag>trip</tag>
+<note-attributes><author>Ana Horvat</author></note-attributes>
+<content><![CDATA[<?xml version="1.0"?><!DOCTYPE en-note SYSTEM "x.dtd">
+<en-note>{}</en-note>]]></content>
+<resource><data>aGk=</data><recognition><![CDATA[<t>Guess work</t>]]></recognition>
+<resource-attributes><file-name>mast.pdf</file-name></resource-attributes></resource>
+<task><title>Mend the sail</title></task></note>"""
+ENML = (
+    '<div>Two <b>seats</b></div><div><en-todo checked="true"/>Pay &amp; print</div><en-todo/>Go'
+    '<ul style="--en-todo:true"><li style="--en-checked:false">Pack</li></ul>'
+    "<table><tr><td>Mast</td><td>11 m</td></tr><tr><td>Keel</td><td>2 m</td></tr></table>"
+    '<en-media type="image/png" hash="a"/><en-crypt hint="b">U2VjcmV0</en-crypt>'
+)
+
+
+def test_notes_of_evernote(tmp_path: Path) -> None:
+    notes = NOTE.format("Ferry", ENML) + NOTE.format("Ferry", "<div>Again</div>")
+    reading = read_histories(
+        save(tmp_path, "Boat.enex", f"<?xml version='1.0'?><en-export>{notes}</en-export>")
+    )
+    (history,) = reading.histories
+    assert (reading.format, dates(history)) == ("notes", ["2024-05-08T11:56"] * 2)
+    (turn,) = history.transcripts[0].turns
+    lines = [
+        "# Ferry",
+        "Two seats",
+        "[x] Pay & print",
+        "[ ] Go",
+        "- [ ] Pack",
+        "Mast 11 m",
+        "Keel 2 m",
+    ]
+    assert [line for line in turn.text.split("\n") if line] == [*lines, "[ ] Mend the sail"]
+    assert turn.attachment == 'the file "mast.pdf"'
+    assert reading.notes == {
+        "encrypted passages left out": 1,
+        "words found in pictures left out": 2,
+        "names of others left out": 2,
+    }
+
+
+def test_a_damaged_notebook_of_evernote_gives_the_notes_before(tmp_path: Path) -> None:
+    file = save(tmp_path, "Boat.enex", f"<en-export>{NOTE.format('Ferry', 'Two seats')}<note>&x;")
+    with pytest.raises(BadInput, match="broken XML"):
+        read_histories(file)
+    reading = read_histories(file, keep_going=True)
+    assert [len(history.transcripts) for history in reading.histories] == [1]
+    assert "broken XML" in reading.rejected[0].reason
 
 
 def test_a_note_without_a_date_is_dated_by_its_file_and_noted(tmp_path: Path) -> None:

@@ -76,6 +76,21 @@ SHAPES: dict[str, tuple[str, object]] = {
             }
         ],
     ),
+    "Letta passages": ("Letta", [{"text": SAILS, "archive_id": "a", "created_at": DAY}]),
+    "OpenMemory": ("mem0", {"memories": [{"content": SAILS, "app_id": "a", "state": "active"}]}),
+    "Redis": ("Redis", {"memories": [{"text": SAILS, "memory_type": "semantic", "topics": ["x"]}]}),
+    "MemOS": ("MemOS", {"memory_detail_list": [{"memory_key": "Sails", "memory_value": SAILS}]}),
+    "Memobase": ("Memobase", {"profiles": [{"content": SAILS, "attributes": {"topic": "x"}}]}),
+    "Vertex AI": ("Vertex AI", {"memories": [{"fact": SAILS, "createTime": DAY}]}),
+    "AgentCore": (
+        "AgentCore",
+        {"memoryRecordSummaries": [{"memoryRecordId": "m", "content": {"text": SAILS}}]},
+    ),
+    "Supermemory": ("Supermemory", {"memories": [{"content": SAILS, "containerTags": ["ana"]}]}),
+    "Open WebUI": (
+        "Open WebUI",
+        [{"content": SAILS, "user_id": "u", "updated_at": DAY, "created_at": DAY}],
+    ),
     "Claude": (
         "Claude",
         [{"conversations_memory": "**Personal**\n\n- Sails on Sundays", "account_uuid": "u"}],
@@ -111,6 +126,14 @@ def test_statements_of_other_systems(name: str, tmp_path: Path) -> None:
     assert [memory.text for memory in session.memories] == ["Sails on Sundays"]
     assert session.memories[0].source_keys == (session.turns[0].key,)
     assert session.turns[0].metadata["imported"] is True
+
+
+@pytest.mark.parametrize("gone", [{"is_deleted": True}, {"state": "deleted"}, {"deleted_at": DAY}])
+def test_what_was_deleted_is_left_out(gone: Json, tmp_path: Path) -> None:
+    rows = [{**ITEM, "memory": SAILS}, {**ITEM, "id": "m2", "memory": "Lives in Split", **gone}]
+    reading = read_histories(save(tmp_path, "export.json", rows))
+    assert said(reading.histories[0]) == [("mem0", SAILS, "2024-05-13")]
+    assert reading.notes == {"deleted memories left out": 1}
 
 
 @pytest.mark.parametrize("name", SHAPES)

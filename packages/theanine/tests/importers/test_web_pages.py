@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -292,3 +293,165 @@ def test_a_csv_with_plain_columns_needs_no_mapping(delimiter: str, tmp_path: Pat
     text = "\n".join(delimiter.join(row) for row in rows)
     reading = read_histories(save(tmp_path, "chat.csv", text))
     assert (reading.format, said(reading)) == ("csv", [("Ana", "Hello.")])
+
+
+MEETINGS = {
+    "meeting_saved_chat.txt": """10:01:00\t From Ana Horvat to Everyone:
+\tThe mast is eleven meters.
+10:02:00\t From Bo (he/him) to Everyone:
+\tReplying to "The mast is eleven..."
+\t
+\tThen the truck is too short.
+10:03:00\t From Ana Horvat to Bo (he/him)(Direct Message):
+\tReacted to "Then the truck is..." with 👍
+""",
+    "inline.txt": """10:01:00 From Ana Horvat to Everyone: The mast is eleven meters.
+10:02:00 From Bo (he/him) to Everyone: Replying to "The mast is eleven..." Then the truck is too short.
+10:03:00 From Ana Horvat to Everyone: Removed a 👍 reaction from "Then the truck is..."
+""",
+    "german.txt": """10:01:00\t Von Ana Horvat an Alle:
+\tThe mast is eleven meters.
+10:02:00\t Von Bo (he/him) an Alle:
+\tAntwort auf "The mast is eleven..."
+
+\tThen the truck is too short.
+10:03:00\t Von Ana Horvat an Alle:
+\tHat auf "The mast is..." mit ❤ reagiert
+""",
+    "spanish.txt": """10:01:00\t De Ana Horvat a Todos:
+\tThe mast is eleven meters.
+10:02:00\t De Bo (he/him) a Todos:
+\tThen the truck is too short.
+""",
+    "GMT20240513-100000_Recording.txt": """00:01:00\tAna Horvat:\tThe mast is eleven meters.
+00:02:00\tBo (he/him):\tThen the truck is too short.
+""",
+    "teams.txt": """[10:01 AM] Ana Horvat: The mast is eleven meters.
+[10:02 AM] Bo (he/him)
+Then the truck is too short.
+""",
+    "2024-05-13 10.00 teams transcript.txt": """Ana Horvat   1:00
+The mast is eleven meters.
+
+Bo (he/him)   2:00
+Then the truck is too short.
+""",
+    "closed_caption.txt": """[Ana Horvat] 10:01:00
+The mast is eleven meters.
+
+[Bo (he/him)] 10:02:00
+Then the truck is too short.
+""",
+    "meet 2024-05-13 10.01 chat.txt": """0:00:00.000,0:00:03.000
+Ana Horvat: The mast is eleven meters.
+
+0:01:00.000,0:01:03.000
+Bo (he/him): Then the truck is too short.
+""",
+}
+
+
+@pytest.mark.parametrize("file", MEETINGS)
+def test_chats_of_meetings(file: str, tmp_path: Path) -> None:
+    path = save(tmp_path / "2024-05-13 10.00.00 Boats", file, MEETINGS[file])
+    reading = read_histories(path)
+    assert (reading.format, said(reading)) == (
+        "captions",
+        [
+            ("Ana Horvat", "The mast is eleven meters."),
+            ("Bo (he/him)", "Then the truck is too short."),
+        ],
+    )
+    (session,) = reading.histories[0].transcripts
+    assert [f"{turn.at:%F %T}" for turn in session.turns] == [
+        "2024-05-13 10:01:00",
+        "2024-05-13 10:02:00",
+    ]
+    left_out = {"reactions left out", "quotes of other messages left out"}
+    assert reading.notes.keys() >= (left_out if '"' in MEETINGS[file] else set())
+
+
+def test_a_meeting_without_a_date_is_undated_and_goes_past_midnight(tmp_path: Path) -> None:
+    text = '23:59:00 From Ana to Everyone: I say "yes" with 👍\n00:01:00 From Bo to Everyone: No.\n'
+    path = save(tmp_path, "chat.txt", text)
+    (session,) = read_histories(path).histories[0].transcripts
+    assert not session.dated
+    assert [turn.text for turn in session.turns] == ['I say "yes" with 👍', "No."]
+    assert (session.turns[1].at - session.turns[0].at).seconds == 120
+    start = datetime(2024, 5, 13, 9, tzinfo=UTC)
+    (session,) = read_histories(path, start=start).histories[0].transcripts
+    assert (session.dated, f"{session.at:%F %H:%M}") == (True, "2024-05-13 23:59")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Day\n\nLunch   12:30\nDinner   19:00\n",
+        "Ana: 10:00\tBo: soon\nBo: Yes.\n",
+        "2024-05-08: 10:00 start\nAna: Hello.\n",
+    ],
+)
+def test_times_in_other_texts_make_no_chat_of_a_meeting(text: str, tmp_path: Path) -> None:
+    with suppress(BadInput):
+        assert read_histories(save(tmp_path, "day.md", text)).format in ("notes", "text")
+
+
+IMAZING = (
+    "Chat Session,Message Date,Sent Date,Type,Sender ID,Sender Name,Text,Attachment,Replying to"
+)
+DIRECTIONS = {
+    "imazing.csv": f"""{IMAZING}
+Bo Novak,2024-05-13 21:50:00,,Notification,,,Messages are now secured,,
+Bo Novak,2024-05-13 21:56:00,2024-05-13 21:56:00,Outgoing,,,The mast is up.,,
+Bo Novak,2024-05-13 21:57:00,,Incoming,385911,Bo Novak,,mast one.jpg,"You, The mast is up."
+Bo Novak,2024-05-13 21:58:00,,Incoming,385911,Bo Novak,,,
+""",
+    "phoneview.csv": """"direction","timestamp","name","number","content","type","file"
+Sent,"May 13, 2024 9:56:00 PM",Bo Novak,+385911,The mast is up.,SMS,
+Received,"May 13, 2024 9:57:00 PM",Bo Novak,+385911,,SMS,mast one.jpg
+""",
+}
+
+
+@pytest.mark.parametrize("speaker", [None, "Ana"])
+@pytest.mark.parametrize("name", DIRECTIONS)
+def test_a_csv_that_says_what_was_sent(name: str, speaker: str | None, tmp_path: Path) -> None:
+    reading = read_histories(save(tmp_path, name, DIRECTIONS[name]), speaker=speaker, zone=UTC)
+    turns = [turn for session in reading.histories[0].transcripts for turn in session.turns]
+    assert [(turn.speaker, turn.full_text) for turn in turns] == [
+        (speaker or "User", "The mast is up."),
+        ("Bo Novak", ' [shares the file "mast one.jpg"]'),
+    ]
+    notes = {"service messages left out": 1, "quotes of other messages left out": 1}
+    notes |= {"empty messages left out": 1}
+    assert reading.notes == (notes if name == "imazing.csv" else {})
+
+
+@pytest.mark.parametrize(
+    ("above", "files"),
+    [
+        ("Attached 1 file.", ["a.pdf"]),
+        ("2 Dateien angehängt.", ["a.pdf", "Plan B"]),
+        ("2 fichiers joints.", ["a.pdf", "b.png"]),
+        ("2 個のファイルを添付しました。", ["a.pdf", "b.png"]),
+    ],
+)
+def test_files_in_geminis_page(above: str, files: list[str], tmp_path: Path) -> None:
+    def cell(prompt: str, day: int) -> str:
+        return (
+            '<div class="outer-cell"><div class="header-cell">Gemini Apps</div>'
+            f'<div class="content-cell">Prompt: {prompt}<br>{day}.05.2026, 10:15:00 MESZ<br>'
+            "<p>Yes.</p></div></div>"
+        )
+
+    listed = "".join(f'<br>-&nbsp;<a href="x">{name}</a>' for name in files)
+    cells = [cell(f"What is it?<br>- a mast.txt<br>{above}{listed}", 13), cell("Is it?", 12)]
+    page = f"<html><body>{''.join(cells)}{cell('Who is it?', 11)}</body></html>"
+    reading = read_histories(save(tmp_path, "MyActivity.html", page))
+    turns = [turn for session in reading.histories[0].transcripts for turn in session.turns]
+    assert [turn.text for turn in turns][::2] == [
+        "Who is it?",
+        "Is it?",
+        "What is it?\n- a mast.txt",
+    ]
+    assert turns[-2].attachment == ", ".join(f'the file "{name}"' for name in files)

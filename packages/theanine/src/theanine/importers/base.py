@@ -19,7 +19,15 @@ from theanine.errors import BadInput
 from theanine.importers.dates import formatted_time, has_offset, iso_date_time
 from theanine.importers.folder import Folder
 from theanine.importers.json_stream import ITEMS, select
-from theanine.importers.schema import Object, as_object, check, has_keys, parse, require_storable
+from theanine.importers.schema import (
+    Object,
+    as_object,
+    check,
+    has_keys,
+    parse,
+    parse_all,
+    require_storable,
+)
 from theanine.importers.source import STANDARD_INPUT, Source, decode
 from theanine.importers.wording import read_data
 from theanine.importers.written_dates import ISO_DATE, NUMBER, any_time, find_date, written_time
@@ -30,6 +38,7 @@ T = TypeVar("T")
 Kind = Literal["lines", "json", "text", "sqlite"]
 """The syntax of a source: a JSON value a line, one JSON value, plain text, or a database."""
 
+PUT_RIGHT = "files whose JSON was put right"
 ZONELESS = "dates without a zone"
 
 
@@ -91,12 +100,15 @@ class Intake:
     Attributes:
         kind: its syntax.
         options: the caller's options.
+        original: the source as it is, if its JSON had to be put right.
         format: the name of the format in which it is read.
         folder: the folder or archive that it is from, or None.
         first: the first JSON object in it (of a list: its first item), or empty; of a large one
             only its beginning.
         ahead: the first JSON objects of a list or of lines.
         lines: the first lines of a plain text that aren't blank.
+        inside: where the records are, in a document that wraps them: patterns for ``select``.
+        around: what such a document has beside them, until a reader takes it.
         seen: ids that were read from any file of the same import; for formats that repeat turns.
         notes: oddities of the history that is being read, counted.
         faults: the items that couldn't be read so far.
@@ -105,11 +117,14 @@ class Intake:
     source: Source
     kind: Kind
     options: Options
+    original: Source
     format: str = ""
     folder: Folder | None = None
     first: Mapping[str, object] = field(default_factory=dict[str, object])
     ahead: Sequence[Mapping[str, object]] = ()
     lines: Sequence[str] = ()
+    inside: Sequence[tuple[str, ...]] = ()
+    around: Object = field(default_factory=dict[str, object])
     seen: set[str] = field(default_factory=set[str])
     notes: Counter[str] = field(default_factory=Counter[str])
     faults: list[Rejected] = field(default_factory=list[Rejected])
@@ -191,15 +206,18 @@ class Intake:
             for number, offset, line in self.source.lines():
                 where = f"{self.name}, line {number}"
                 with self.catching():
-                    value = parse(decode(line, where, offset).strip(), where)
-                    yield where, as_object(value, where)
+                    values = parse_all(decode(line, where, offset).strip(), where)
+                    for count, value in enumerate(values):
+                        if count:
+                            self.repaired("JSON values on the line of another", where)
+                        yield where, as_object(value, where)
             return
-        if not self.source.head.lstrip().startswith(b"["):
+        if not self.inside and not self.source.head.lstrip().startswith(b"["):
             with self.catching():
                 yield self.name, as_object(parse(self.source.text(), self.name), self.name)
             return
-        for (index,), item in select(self.source.stream(), self.name, ITEMS):
-            where = f"{self.name}, [{index}]"
+        for place, item in select(self.source.stream(), self.name, *(self.inside or (ITEMS,))):
+            where = f"{self.name}, {'.'.join(map(str, place)) if self.inside else [*place]}"
             with self.catching():
                 yield where, as_object(item, where)
 

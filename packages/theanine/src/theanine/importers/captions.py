@@ -1,4 +1,4 @@
-"""Captions and transcripts of meetings: WebVTT, SRT and SBV, as Zoom, Teams and Meet write them.
+"""Transcripts of meetings: WebVTT, SRT and SBV, as Zoom, Teams and Meet write them, and chats.
 
 A cue has times and words. Who speaks is a voice tag (``<v Ana>``), or a name before a colon; a cue
 without either goes on with the speaker before. Teams cuts one utterance into several cues, whose
@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from theanine.importers.base import Entry, Intake, format_named
+from theanine.importers.chat_lines import is_meeting, read_chat
 from theanine.importers.dates import Calendar
 from theanine.importers.sessions import SYNTHETIC, SessionBuilder
 from theanine.importers.words import storable
@@ -48,12 +49,14 @@ class _Said:
 
 
 def _sniff(intake: Intake) -> bool:
-    return intake.lines[0].startswith("WEBVTT") or any(
-        _CUE.match(each) for each in intake.lines[:2]
-    )
+    has_cues = intake.lines[0].startswith("WEBVTT") or any(map(_CUE.match, intake.lines[:2]))
+    return has_cues or is_meeting(intake.lines)
 
 
 def _read(intake: Intake) -> Iterator[History]:
+    if is_meeting(intake.lines):
+        yield from read_chat(intake)
+        return
     turns = list(_turns(intake))
     name = intake.user_name()
     if turns:

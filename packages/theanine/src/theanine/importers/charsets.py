@@ -5,21 +5,66 @@ from __future__ import annotations
 import codecs
 import re
 from contextlib import suppress
+from typing import cast
 
 from theanine.importers.wording import wording
 
 _ALIASES = wording("charsets")
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_CHINESE = re.compile(rb"\x1b\$\)A|\x0e([^\x0f\n]*)\x0f?")
+_EXTENDED = "theanine-windows-japanese"
+_HZ = re.compile(rb"~\{(?:[\x21-\x77][\x21-\x7e])+~\}")
 
 
 def decode_charset(data: bytes, name: str) -> str:
-    """Return text in a charset; one that isn't known, or is wrong, is UTF-8 or else Windows's."""
+    """Return text in a charset; one that isn't known, or is wrong, is UTF-8 or else Windows's.
+
+    Text that names its charset by its escapes or by its first bytes is in that.
+    """
     known = _codec(name)
+    if mark := next((mark for mark in _MARKS if data.startswith(mark)), None):
+        return data.decode(_MARKS[mark], "replace")
+    if data.isascii() and (b"\x1b$" in data or b"\x1b(I" in data):
+        return _by_escapes(data, known)
+    if known == "utf-8" and data.isascii() and _HZ.search(data):
+        known = "hz"
     for candidate in dict.fromkeys((known, "utf-8")):
         try:
             return data.decode(candidate)
         except UnicodeError:
             continue
     return data.decode("cp1252" if known == "utf-8" else known, "replace")
+
+
+def _by_escapes(data: bytes, known: str) -> str:
+    """Return text in ISO-2022 of Japan, as Windows extends it, of Korea or of China."""
+    if b"\x1b$)A" in data:
+        return _CHINESE.sub(lambda m: bytes(b | 0x80 for b in m[1] or b""), data).decode(
+            "gb2312", "replace"
+        )
+    for codec in (known, "iso2022_kr"):
+        with suppress(UnicodeError):
+            if "\x1b" not in (text := data.decode(codec)):
+                return text
+    return data.decode("iso2022_jp_ext", _EXTENDED)
+
+
+def _windows_japanese(fault: UnicodeError) -> tuple[str, int]:
+    """Return what the standard lacks by its place in Windows's charset, and where it ends."""
+    start, data = cast("UnicodeDecodeError", fault).start, cast("UnicodeDecodeError", fault).object
+    row, cell = (*data[start : start + 2], 0)[:2]
+    if not (0x20 < row < 0x7F and 0x20 < cell < 0x7F):
+        return "\ufffd", start + 1
+    lead = (row + 1) // 2 + (0x70 if row < 0x5F else 0xB0)
+    trail = cell + (0x7E if row % 2 == 0 else 0x1F + (cell >= 0x60))
+    return bytes((lead, trail)).decode("cp932", "replace"), start + 2
+
+
+codecs.register_error(_EXTENDED, _windows_japanese)
 
 
 def _codec(name: str) -> str:

@@ -16,11 +16,11 @@ published loaders show them.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import cast
 
 from theanine.importers.base import Intake, format_named
+from theanine.importers.markup import without_citations
 from theanine.importers.schema import Object, get, is_object, objects_in
 from theanine.importers.table import (
     EMPTY,
@@ -41,9 +41,6 @@ TO_TOOLS = "messages to tools left out"
 _AUDIO = ("audio_asset_pointer", "real_time_user_audio_video_asset_pointer")
 _THINKING = ("thoughts", "reasoning_recap")
 _CANVAS = ("canmore", "canvas", "textdoc")
-_MARK = re.compile(r" ?\ue200(\w*)\ue202?([^\ue201]*)\ue201| ?【[^【】]{0,80}†[^【】]{0,80}】")
-"""Marks of what an answer cites: private characters round the kind and its arguments."""
-_REFERENCE = re.compile(r"(?:turn\d+[a-z]+\d+,?)+|L\d+(?:-L?\d+)?|[\d.,:-]*")
 
 LAYOUT = layout_named("chatgpt")
 
@@ -92,7 +89,7 @@ def _finished(
         if kind != "image_asset_pointer" and kind not in _AUDIO:  # its transcript is a part too
             words.add(part)
     words.passed += words.texts
-    words.texts = [_without_marks(text) for text in words.texts]
+    words.texts = [without_citations(text) for text in words.texts]
     if pictures:
         words.shared.append("a picture" if pictures == 1 else f"{pictures} pictures")
     for file in objects_in(get(message.get("metadata"), "attachments")):
@@ -130,31 +127,6 @@ def _report(metadata: object) -> tuple[object, Sequence[str]]:
         if report := get(state, "report_message.content") or get(state, "report_message"):
             return get(report, "parts") or report, [text for _, text in strings(found)]
     return None, ()
-
-
-def _without_marks(text: str) -> str:
-    """Return an answer without the marks of what it cites; names and labels in them stay."""
-    if "\ue200" not in text and "†" not in text:
-        return text
-
-    def label(match: re.Match[str]) -> str:
-        kind, arguments = match[1], match[2]
-        if not kind or kind in ("cite", "filecite", "i", "video", "image_group"):
-            return ""
-        found: list[str] = []
-        for argument in (arguments or "").split("\ue202"):
-            try:
-                value = json.loads(argument)
-            except ValueError:
-                value = argument
-            if isinstance(value, list):
-                items = cast("list[object]", value)
-                value = items[1] if len(items) > 1 else items[0] if items else ""
-            if isinstance(value, str) and not _REFERENCE.fullmatch(value):
-                found.append(value)
-        return f" {found[0]}" if found and match[0].startswith(" ") else "".join(found[:1])
-
-    return re.sub(r"[\ue000-\uf8ff]", "", _MARK.sub(label, text))
 
 
 def _read(intake: Intake) -> Iterator[History]:

@@ -11,7 +11,9 @@ peterhanania/Discord-Package, Edouard127/discord-package-parser. Never seen real
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import PurePosixPath
 
 from theanine.importers.base import Entry, Intake, format_named
@@ -27,12 +29,16 @@ from theanine.importers.sessions import ChatSessions, chat_sessions
 from theanine.importers.table import finish, layout_named, name_of
 from theanine.importers.web_pages import discord_blocks, is_discord_page
 from theanine.importers.words import Words, file_named, note_unread, quoted, storable
-from theanine.importers.written_dates import is_zoneless
+from theanine.importers.written_dates import any_time, is_zoneless
 from theanine.types import History
 
 _LAYOUT = layout_named("discord")
 _OWN_LAYOUT = layout_named("discord-package")
 _OF_EMBEDS = ("url", "color", "thumbnail", "image", "images", "video", "inlineEmojis")
+_MARK = re.compile(
+    r"<(?:(?P<sign>@[!&]?|#)(?P<id>\d+)|a?(?P<emoji>:\w+:)\d+|(?P<command>/[^<>:]+):\d+"
+    r"|t:(?P<time>-?\d{1,12})(?::\w)?)>"
+)
 _WORDS = frozenset({"Default", "Reply", "0", "19", "20", "ThreadStarterMessage"})
 
 
@@ -89,10 +95,12 @@ def _message(intake: Intake, message: Object, where: str) -> Iterator[Entry]:
         words = Words(intake.notes)
         words.add(message.get("content"))
         _share(words, message)
+        _put_names(words, message)
         if is_object(forwarded := message.get("forwardedMessage")):
             other = Words(intake.notes)
             other.add(forwarded.get("content"))
             _share(other, forwarded)
+            _put_names(other, message)
             said = [each for each in (other.text, other.attachment) if each]
             words.passed += other.read
             words.shared.append(quoted("a forwarded message", said))
@@ -101,6 +109,26 @@ def _message(intake: Intake, message: Object, where: str) -> Iterator[Entry]:
             intake.repaired("messages without an author", where)
         entry = Entry(where, "user", name or "someone")
         yield from finish(intake, message, words, entry, _LAYOUT)
+
+
+def _put_names(words: Words, message: Object) -> None:
+    """Replace Discord's marks of people, roles, emoji and times by what they show."""
+    author = message.get("author")
+    known = [*objects_in(message.get("mentions")), *objects_in(get(author, "roles"))]
+    names = {str(each.get("id")): name_of(each) for each in known}
+
+    def shown(mark: re.Match[str]) -> str:
+        if mark["time"]:
+            at = any_time(int(mark["time"]), UTC)
+            return at.strftime("%Y-%m-%d %H:%M UTC") if at else mark[0]
+        if mark["id"]:
+            return mark["sign"][0] + (names.get(mark["id"]) or mark["id"])
+        return mark["emoji"] or mark["command"]
+
+    for texts in (words.texts, words.shared):
+        marked = [text for text in texts if _MARK.search(text)]
+        words.passed += marked
+        texts[:] = [_MARK.sub(shown, text) for text in texts]
 
 
 def _share(words: Words, message: Object) -> None:
@@ -134,6 +162,7 @@ def _own_messages(intake: Intake, owner: str) -> Iterator[Entry]:
         with intake.catching():
             words = Words(intake.notes)
             words.add(message.get("Contents"))
+            _put_names(words, message)
             links = message.get("Attachments")
             for link in links.split() if isinstance(links, str) else ():
                 words.shared.append(file_named(link.rsplit("/", 1)[-1]))

@@ -64,6 +64,8 @@ def _wording(titles: Sequence[str]) -> _Wording:
         return _Wording()
     before = _common(titles)
     after = _common([title[::-1] for title in titles])[::-1]
+    if not any(c.isalpha() or c in '"”»」』' for c in after):  # most prompts are questions
+        after = ""
     return _Wording(before, after)
 
 

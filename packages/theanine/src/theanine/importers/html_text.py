@@ -14,7 +14,7 @@ _MAX_OPEN = 100
 
 
 def html_to_text(html: str, *, without_quotes: bool = False) -> str:
-    """Return the text of HTML, a line a block; ``without_quotes`` leaves out a mail's quotes."""
+    """Return the text of HTML, a line a block; ``without_quotes`` puts ">" for a mail's quotes."""
     if html.count("<") - html.count(">") > _MAX_OPEN:  # the parser would take hours
         html = re.sub(r"<[^<>]*>", " ", html).replace("<", " ")
     parser = _TextParser(without_quotes)
@@ -43,8 +43,11 @@ class _TextParser(HTMLParser):
             return
         if self._without_quotes and dict(attrs).get("id") in _WORDS["last"] and self.text().strip():
             self._ended = True
-        if tag in _SKIPPED or (self._without_quotes and _is_quote(tag, attrs)):
+        is_quote = self._without_quotes and _is_quote(tag, attrs)
+        if tag in _SKIPPED or is_quote:
             self._skipped.append(tag)
+            if is_quote and "signature" not in (dict(attrs).get("class") or ""):
+                self._pieces.append("\n>\n")
         elif tag in BLOCKS:
             self._pieces.append("\n- " if tag == "li" else "\n")
         elif tag in ("td", "th"):
@@ -70,7 +73,7 @@ def _is_quote(tag: str, attrs: list[tuple[str, str | None]]) -> bool:
     values = dict(attrs)
     if tag == "blockquote":
         return values.get("type") == "cite" or "gmail_quote" in (values.get("class") or "")
-    classes = (values.get("class") or "").split()
+    classes = f"{values.get('class') or ''} {values.get('name') or ''}".split()
     return any(
         name in _WORDS["quote_classes"] or name.endswith(tuple(_WORDS["quote_endings"]))
         for name in classes

@@ -33,12 +33,14 @@ _HEADER = re.compile(rf"(?P<at>{_AT})(?: (?P<more>.*))?")
 _RECEIPT = re.compile(r"\(Read by .*\)|")
 _REPLY = re.compile(rf" +{_AT}.*")
 _REACTIONS = re.compile(r"(?:Tapbacks|Reactions):")
+_REACTION = re.compile(r"\s*(?:\S{1,20}|Sticker|Tapback) (?:by|from) \S.*")
 _EDIT = re.compile(r"Edited .{1,80}? later: ?(?P<text>.*)")
 _NOTES = re.compile(
     r"This message (?:responded to an earlier message\.|was deleted from the conversation!)|"
     r"Sent with (?:Confetti|Echo|Fireworks|Balloons|Heart|Lasers|Shooting Start?|Sparkles|"
     r"Spotlight|Slam|Loud|Gentle|Invisible Ink)"
 )
+_TAPBACKS = "tapbacks left out"
 _FILE = re.compile(r"(?:[^\n]*/)[^\n/]{1,200}\.\w{2,5}|Attachment missing!")
 
 
@@ -91,11 +93,17 @@ def _content(intake: Intake, lines: Sequence[str]) -> tuple[str, str]:
     aside = ""
     for i, line in enumerate(lines):
         is_reply = _REPLY.fullmatch(line) is not None
-        if aside and not is_reply and (not line.strip() or line.startswith("    ")):
+        within = not line.strip() or line.startswith("    ")
+        if aside == _TAPBACKS:  # older versions don't indent them
+            within = within or _REACTION.fullmatch(line) is not None
+        if aside and not is_reply and within:
             continue
         aside = ""
-        if _REACTIONS.fullmatch(line) and any(each.startswith("    ") for each in lines[i + 1 :]):
-            aside = "tapbacks left out"
+        if _REACTIONS.fullmatch(line) and (
+            any(each.startswith("    ") for each in lines[i + 1 :])
+            or any(map(_REACTION.fullmatch, lines[i + 1 : i + 2]))
+        ):
+            aside = _TAPBACKS
         elif is_reply:
             aside = "copies of replies left out"
         elif _FILE.fullmatch(line):

@@ -29,8 +29,8 @@ _REPARSED = 64 << 20
 def select(stream: BinaryIO, where: str, *patterns: tuple[str, ...]) -> Iterator[tuple[Place, Any]]:
     """Yield place and value of each value that matches a pattern, in the document's order.
 
-    A pattern is a sequence of keys; ``*`` stands for each index of a list. A matched value is
-    built whole, all else is passed over.
+    A pattern is a sequence of keys; ``*`` stands for each index of a list, ``?`` for each key of an
+    object. A matched value is built whole, all else is passed over.
 
     Raises:
         BadInput: the JSON is broken, or a value nested more than 200 deep.
@@ -83,7 +83,7 @@ def preview(stream: BinaryIO, where: str) -> object:
 
 def _matches(place: list[str | int], pattern: tuple[str, ...]) -> bool:
     return len(place) == len(pattern) and all(
-        wanted == step if isinstance(step, str) else wanted == "*"
+        wanted in (step, "?") if isinstance(step, str) else wanted == "*"
         for step, wanted in zip(place, pattern, strict=True)
     )
 

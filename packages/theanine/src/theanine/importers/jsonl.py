@@ -76,7 +76,7 @@ class _Person:
 
 def _sniff(intake: Intake) -> bool:
     first = intake.first
-    if "memory" in first:
+    if isinstance(first.get("memory"), str):
         return not {"hash", "user_id", "created_at"} & first.keys()  # which mem0's have
     return "text" in first and ("speaker" in first or "at" in first)
 

@@ -212,7 +212,10 @@ def _header(message: Message, name: str) -> str:
 
 
 def _without_encoding(value: object) -> str:
-    text = printable(str(value))
+    text = str(value)
+    if "\x1b$" in text:  # not encoded at all
+        text = decode_charset(text.encode("utf-8", "replace"), "utf-8")
+    text = printable(text)
     if "=?" in text:
         with suppress(*_MALFORMED, email.errors.MessageError):
             text = "".join(

@@ -10,14 +10,17 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC
 from itertools import islice, pairwise
 from typing import Any, cast
 
 from theanine.errors import BadInput, SettingsError
-from theanine.importers.base import Intake, format_named
+from theanine.importers.base import SPEAKERS, Intake, Options, format_named
+from theanine.importers.folder import Folder
 from theanine.importers.schema import MAX_BYTES, Object, get, is_object, parse
 from theanine.importers.table import ROLES, Layout, layout_named, read_talks
 from theanine.importers.words import in_snake_case, is_prose
@@ -26,13 +29,29 @@ from theanine.types import History, Role
 
 FIELDS = (
     *("conversations", "messages", "item", "words", "role", "name", "time", "id", "title"),
-    *("conversation", "roles", "people", "delimiter"),
+    *("conversation", "roles", "people", "delimiter", "direction", "file", "subject", "left_out"),
 )
 _WORDS = "message|text|content|body|msg|words|prompt|response|comment"
-_NAMES = "author|sender|from|name|speaker|user|username|who|nick|display_?name"
-_TIMES = "time|date|timestamp|created|created_?at|sent|sent_?at|when|datetime|ts"
+_NAMES = (
+    "author|sender|from|name|speaker|user|username|who|nick|display_?name|"
+    "(?:author|sender|from|user|contact)_?name"
+)
+_TIMES = (
+    "time|date|timestamp|created|created_?at|sent|sent_?at|when|datetime|ts|"
+    "(?:message|sent|chat|msg)_?(?:date|time)|(?:date|time)_?sent"
+)
 _IDS = "id|uuid|message_?id|uid"
-_TALKS = "conversation|conversation_?id|thread|thread_?id|chat|chat_?id|channel|session|room|topic"
+_TALKS = (
+    "conversation|conversation_?id|thread|thread_?id|chat|chat_?id|channel|session|room|topic|"
+    "(?:chat|conversation)_?(?:session|name|title)"
+)
+_OUT = re.compile(r"out(?:going|box|bound)?|sent|from_?me", re.IGNORECASE)
+_IN = re.compile(r"in(?:coming|box|bound)?|received", re.IGNORECASE)
+_SERVICE = re.compile(r"notification|system|service|event|call", re.IGNORECASE)
+_DIRECTION = re.compile("|".join(each.pattern for each in (_OUT, _IN, _SERVICE)), re.IGNORECASE)
+_URLS = re.compile(r"[,;|\s]+(?=https?://)")
+_PATH = re.compile(r"^https?://[^?#]*/(?=[^/?#])")
+_FILES = "attachment|attachments|file|media|attachment_?name|file_?name"
 _DELIMITERS = ",;\t|"
 _SAMPLE = 200
 
@@ -60,6 +79,9 @@ def layout_of(mapping: Mapping[str, object]) -> Layout:
     known = {"user", "assistant", "system", "tool"}
     if not is_object(roles) or not all(role in known for role in roles.values()):
         raise SettingsError('"roles" of the mapping must give user, assistant, system or tool')
+    rules = cast("object", mapping.get("left_out") or {})
+    if not is_object(rules) or not all(isinstance(why, str) for why in rules.values()):
+        raise SettingsError('"left_out" of the mapping must give the reason for each "field=value"')
     talks = "".join(paths("conversations")[:1])
     usual = layout_named("usual")
     return replace(
@@ -67,6 +89,7 @@ def layout_of(mapping: Mapping[str, object]) -> Layout:
         talks=f"{talks.removesuffix('.*')}.*" if talks else "",
         messages=paths("messages"),
         item="".join(paths("item")[:1]),
+        subject=paths("subject"),
         words=paths("words"),
         role=paths("role"),
         name=paths("name"),
@@ -76,6 +99,7 @@ def layout_of(mapping: Mapping[str, object]) -> Layout:
         roles={name.lower(): cast("Role", role) for name, role in roles.items()},
         ours=(),
         people=mapping.get("people") is True,
+        left_out={rule: str(why) for rule, why in rules.items()},
     )
 
 
@@ -86,7 +110,9 @@ def read_mapped(intake: Intake, mapping: Mapping[str, object]) -> Iterator[Histo
     if intake.kind == "text":
         column, delimiter = mapping.get("conversation"), mapping.get("delimiter")
         rows = csv_rows(intake, str(delimiter or "") or sniff_delimiter(intake))
-        records = group_rows(intake, rows, str(column) if column else "")
+        rows = _directed(intake, rows, mapping)
+        is_title = list(mapping.values()).count(column) == 1
+        records = group_rows(intake, rows, str(column or ""), is_title=is_title)
         layout = replace(layout, messages=("messages",), title=("title",))
     yield from read_talks(intake, layout, records=records)
 
@@ -142,15 +168,41 @@ def csv_rows(intake: Intake, delimiter: str) -> Iterator[tuple[str, Object]]:
 
 
 def group_rows(
-    intake: Intake, rows: Iterable[tuple[str, Object]], column: str
+    intake: Intake, rows: Iterable[tuple[str, Object]], column: str, *, is_title: bool = False
 ) -> Iterator[tuple[str, Object]]:
-    """Yield the conversations of rows, told apart by a column, as objects with ``messages``."""
+    """Yield the conversations of rows, told apart by a column, as objects with ``messages``.
+
+    ``is_title`` takes that column from the messages.
+    """
     talks: dict[str, list[object]] = {}
     for _, row in rows:
-        talks.setdefault(str(row.get(column) or "") if column else "", []).append(row)
+        talk = row.pop(column, "") if is_title else row.get(column)
+        talks.setdefault(str(talk or "") if column else "", []).append(row)
     for title, messages in talks.items():
         about: Object = {"id": title, "title": title} if title else {"id": intake.stem}
         yield intake.name, {**about, "messages": messages}
+
+
+def _directed(
+    intake: Intake, rows: Iterable[tuple[str, Object]], mapping: Mapping[str, object]
+) -> Iterator[tuple[str, Object]]:
+    """Yield rows whose sent ones have the user's name, with what was attached, but no notices."""
+    direction, file = str(mapping.get("direction") or ""), str(mapping.get("file") or "")
+    name = str(mapping.get("name") or "")
+    rows = list(rows)
+    others = {row.get(name) for _, row in rows if _IN.fullmatch(str(row.get(direction, "")))}
+    for where, row in rows:
+        value = str(row.pop(direction, "")) if direction else ""
+        if _SERVICE.fullmatch(value):
+            intake.notes["service messages left out"] += 1
+            continue
+        if name and _OUT.fullmatch(value):  # some name the other one in both
+            own = "" if row.get(name) in others else row.get(name)
+            row[name] = intake.options.speaker or own or SPEAKERS["user"]
+        if file and (attached := row.pop(file, "")):
+            names = [_PATH.sub("", each) for each in _URLS.split(str(attached))]
+            row["attachments"] = [{"name": name} for name in names]
+        yield where, row
 
 
 def _csv_mapping(names: Sequence[str]) -> dict[str, object] | None:
@@ -166,7 +218,21 @@ def _csv_mapping(names: Sequence[str]) -> dict[str, object] | None:
     mapping: dict[str, object] = {"words": words, "name": name, "time": time}
     mapping["role"] = [each for each in (named("role"), name) if each]
     mapping["conversation"] = named(_TALKS)
+    mapping["file"], mapping["subject"] = named(_FILES), named("subject")
+    if draft := named("(?:is_)?(?:message_)?draft"):
+        mapping["left_out"] = {f"{draft}=(?i)yes|true|1": "drafts left out"}
     return mapping
+
+
+def _direction(intake: Intake, names: Sequence[str]) -> str:
+    """Return the column that says whether a message was sent or received; empty if none does."""
+    trial = replace(intake, notes=Counter())  # the rows are read again
+    rows = [row for _, row in islice(csv_rows(trial, sniff_delimiter(intake)), _SAMPLE)]
+    for name in names:
+        values = {str(row[name]).strip() for row in rows if name in row}
+        if any(map(_OUT.fullmatch, values)) and all(map(_DIRECTION.fullmatch, values)):
+            return name
+    return ""
 
 
 def _is_copilot(intake: Intake) -> bool:
@@ -185,7 +251,8 @@ def _read_csv(intake: Intake) -> Iterator[History]:
             "no columns for the words, the author and the time of a message; name them with --map",
             intake.name,
         )
-    yield from read_mapped(intake, mapping)
+    direction = _direction(intake, csv_heading(intake))
+    yield from read_mapped(intake, {**mapping, "direction": direction, "people": bool(direction)})
 
 
 # Proposals
@@ -332,6 +399,16 @@ def _is_named(path: str, pattern: str) -> bool:
     return re.fullmatch(pattern, key, re.IGNORECASE) is not None
 
 
-FORMAT = format_named("csv", _read_csv, _sniff_csv)
+def _pick_csv(folder: Folder) -> Sequence[str]:
+    """Return the tables of a folder that are chats; archives have others beside them."""
+    found: list[str] = []
+    for name in folder.select("*.csv"):
+        with suppress(BadInput), folder.open(name) as source:
+            intake = Intake(source, "text", Options(), source, lines=source.peek(1))
+            found += [name] if _sniff_csv(intake) else []
+    return found
+
+
+FORMAT = format_named("csv", _read_csv, _sniff_csv, _pick_csv)
 COPILOT = format_named("copilot", _read_csv, _is_copilot)
 MAPPED = format_named("mapped", _read, lambda intake: False)

@@ -17,6 +17,7 @@ from datetime import datetime
 
 from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.dates import Calendar, positions
+from theanine.importers.markup import without_markup
 from theanine.importers.sessions import SYNTHETIC, SessionBuilder
 from theanine.importers.wording import wording
 from theanine.importers.written_dates import ISO_DATE, NUMBER, find_date
@@ -41,8 +42,9 @@ _BOLD = re.compile(
 )
 _BOLD_LINE = re.compile(rf"\*\*\s?{_NAME}\s?\*\*{_STAMP}\s{{0,4}}", re.IGNORECASE)
 _RULE = re.compile(r"\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*")
-_FIELD = re.compile(r"(?P<key>[^\W\d_][\w -]{0,40}):\s+(?P<value>\S.*)")
-_DATES = wording("notes")["dates"]
+_FIELD = re.compile(r"(?P<key>[^\W\d_][\w -]{0,40})(?:::?\s+|：\s*)(?P<value>\S.*)")
+_NOTES = wording("notes")
+_DATES, _CREATED = _NOTES["dates"], re.compile("|".join(_NOTES["created"]))
 
 
 @dataclass(slots=True)
@@ -68,6 +70,10 @@ def _read(intake: Intake) -> Iterator[History]:
     fields, start = split_front_matter([line.removesuffix("\r") for line in lines])
     turns = list(_turns(lines, start))
     texts = ["\n".join(turn.lines).strip() for turn in turns]
+    texts = [
+        without_markup(text, intake.notes) if turn.role == "assistant" else text
+        for turn, text in zip(turns, texts, strict=True)
+    ]
     intake.notes["empty turns left out"] += sum(not text for text in texts)
     said = [(turn, text) for turn, text in zip(turns, texts, strict=True) if text]
     if said:
@@ -130,17 +136,31 @@ def split_front_matter(lines: Sequence[str]) -> tuple[Mapping[str, str], int]:
         return {}, 0
     for end, line in enumerate(lines[1:], 1):
         if line.strip() in ("---", "..."):
-            matches = (_FIELD.fullmatch(each.strip()) for each in lines[1:end])
-            fields = {m["key"].lower(): m["value"].strip().strip("\"'") for m in matches if m}
-            return fields, end + 1
+            return _fields(lines[1:end]), end + 1
     return {}, 0
+
+
+def _fields(lines: Sequence[str]) -> Mapping[str, str]:
+    matches = (_FIELD.fullmatch(line.strip()) for line in lines)
+    return {m["key"].lower(): m["value"].strip().strip("\"'") for m in matches if m}
+
+
+def properties(lines: Sequence[str]) -> Mapping[str, str]:
+    """Return the properties of a note that are its first paragraph, also below its heading."""
+    text = "\n".join(lines).strip()
+    if text.startswith("# "):
+        text = text.partition("\n")[2].strip()
+    paragraph = text.partition("\n\n")[0].split("\n")
+    found = _fields(paragraph)
+    return found if len(found) == len(paragraph) else {}
 
 
 def front_matter_date(fields: Mapping[str, str]) -> str:
     """Return the words of the date that front matter gives; empty if it gives none."""
     plain = {re.sub(r"[\s_-]", "", key): value for key, value in fields.items()}
-    dates = (plain.get(key, "") for key in _DATES)
-    return next((value for value in dates if _is_date(value)), "")
+    made = (value for key, value in plain.items() if _CREATED.search(key))
+    dates = (*(plain.get(key, "") for key in _DATES), *made)
+    return next((value.split("→")[0] for value in dates if _is_date(value)), "")
 
 
 def _is_date(text: str) -> bool:

@@ -1,30 +1,40 @@
-"""Plain notes: a folder of Markdown or text files, or one file.
+"""Plain notes: a folder of Markdown or text files, or one file; or Evernote's ``.enex``.
 
 Each note is a session of the user's own words, a turn a section or, in a long section, a few
 paragraphs. The layouts are those of Obsidian and Logseq (basicmachines-co/basic-memory
-``src/basic_memory/markdown``, front matter with ``title`` and ``created``).
+``src/basic_memory/markdown``, front matter with ``title`` and ``created``),
+and of Notion, whose properties are below the title; Evernote's is read as all2md and pandoc do.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import product
+from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Intake, format_named
+from theanine.importers.base import Entry, Intake, Rejected, format_named
 from theanine.importers.dates import positions
 from theanine.importers.folder import Folder
-from theanine.importers.markdown import front_matter_date, is_chat, split_front_matter
-from theanine.importers.schema import as_object, parse
+from theanine.importers.html_text import html_to_text
+from theanine.importers.markdown import (
+    front_matter_date,
+    is_chat,
+    properties,
+    split_front_matter,
+)
+from theanine.importers.schema import Object, as_object, parse
 from theanine.importers.sessions import SessionBuilder
 from theanine.importers.wording import wording
-from theanine.importers.written_dates import ISO_DATE, find_date
+from theanine.importers.words import file_named, note_unread, storable
+from theanine.importers.written_dates import ISO_DATE, any_time, find_date
 from theanine.types import History
 
-_SUFFIXES = ("*.md", "*.markdown", "*.txt")
+_SUFFIXES = ("*.md", "*.markdown", "*.txt", "*.enex")
 _HEADING = re.compile(r"#{1,6}\s+\S.*")
 _LONG = 1_200
 """Paragraphs of a section are put together up to so many characters."""
@@ -37,11 +47,17 @@ _CONFIGS = (
 )
 """Files of Obsidian's settings, with the setting that names what holds no notes."""
 _PLACEHOLDER = re.compile(r"\{\{\s?(?:date|time|title)\b[^{}\n]{0,60}\}\}|<%[*_+-]?\s?tp\.|<%\*")
+_DECLARED = re.compile(r"<\?xml[^>]*>|<!DOCTYPE[^>]*>")
+_TODO = re.compile(r"<en-todo\b[^<>]*>|<(?P<li>li)\b[^<>]*--en-checked[^<>]*>")
+_SECRET = re.compile(r"<en-crypt\b.*?</en-crypt>", re.DOTALL)
 _LEFT_OUT = "templates and deleted notes left out"
 
 
 def _read(intake: Intake) -> Iterator[History]:
     name = intake.user_name("" if intake.folder else intake.own_name)
+    if _is_evernote(intake):
+        yield from _read_evernote(intake, name)
+        return
     lines = [line.removesuffix("\r") for line in intake.source.text().split("\n")]
     if intake.folder and _LEFT_OUT not in intake.seen:
         intake.seen.add(_LEFT_OUT)
@@ -56,16 +72,75 @@ def _read(intake: Intake) -> Iterator[History]:
         key = intake.source.name + (f"/{date}" if date else "")
         with intake.catching():
             heading = title or next(filter(_HEADING.fullmatch, entry), "").lstrip("# ").strip()
-            at = _date(intake, date, front_matter_date(fields), entry)
-            session = SessionBuilder(key, intake.notes, title=heading or intake.source.stem)
-            passages = list(_passages(entry))
-            for passage, time in zip(passages, positions(at, len(passages)), strict=True):
-                turn = Entry(intake.name, "user", text=passage, at=time)
-                session.append(intake.turn(turn), intake.name)
-            if session:
-                yield intake.part(name, session.build())
-            else:
-                intake.notes["empty notes left out"] += 1
+            made = front_matter_date(fields) or front_matter_date(properties(entry))
+            at = _date(intake, date, made, entry)
+            yield from _note(intake, name, key, heading or intake.source.stem, at, entry)
+
+
+def _note(
+    intake: Intake,
+    name: str,
+    key: str,
+    title: str,
+    at: datetime,
+    lines: Sequence[str],
+    attachment: str = "",
+) -> Iterator[History]:
+    session = SessionBuilder(key, intake.notes, title=title)
+    passages = list(_passages(lines)) or [""] * bool(attachment)
+    for passage, time in zip(passages, positions(at, len(passages)), strict=True):
+        turn = Entry(intake.name, "user", text=passage, attachment=attachment, at=time)
+        session.append(intake.turn(turn), intake.name)
+        attachment = ""
+    if session:
+        yield intake.part(name, session.build())
+    else:
+        intake.notes["empty notes left out"] += 1
+
+
+def _read_evernote(intake: Intake, name: str) -> Iterator[History]:
+    """Read Evernote's export, note by note."""
+    keys = Counter[str]()
+    try:
+        for _, element in iterparse(intake.source.stream()):
+            if element.tag == "note":
+                with intake.catching():
+                    yield from _evernote(intake, name, element, keys)
+                element.clear()
+    except ParseError as fault:
+        reason = f"broken XML ({fault}); export the notebook again"
+        intake.faults.append(Rejected(intake.name, reason))
+
+
+def _evernote(intake: Intake, name: str, note: Element, keys: Counter[str]) -> Iterator[History]:
+    title = storable((note.findtext("title") or "").strip())
+    created = note.findtext("created") or ""
+    at = any_time(created, UTC) or any_time(note.findtext("updated"), UTC) or _modified(intake)
+    content, secrets = _SECRET.subn("", _DECLARED.sub("", note.findtext("content") or ""))
+    intake.notes["encrypted passages left out"] += secrets
+    tasks = (f"[ ] {each.text}" for each in note.iterfind("task/title"))
+    text = storable("\n".join([html_to_text(_TODO.sub(_check_box, content)), *tasks]))
+    names = (each.findtext("resource-attributes/file-name") for each in note.iter("resource"))
+    files = storable(", ".join(map(file_named, names)))
+    intake.notes["words found in pictures left out"] += sum(1 for _ in note.iter("recognition"))
+    others: Object = {}
+    for each in note.iter():
+        if each.tag not in ("content", "data", "recognition") and each.text:
+            others[each.tag] = f"{others.get(each.tag, '')}\n{each.text}".strip()
+    note_unread(intake.notes, others, (title, text, files))
+    key = f"{intake.source.name}/{title}/{created}"
+    keys[key] += 1
+    lines = [*([f"# {title}", ""] if title else []), *text.split("\n")]
+    key = f"{key} ({keys[key]})" if keys[key] > 1 else key
+    yield from _note(intake, name, key, title, at, lines, files)
+
+
+def _check_box(match: re.Match[str]) -> str:
+    return f"{'<li>' if match['li'] else ''}[{'x' if 'true' in match[0] else ' '}] "
+
+
+def _is_evernote(intake: Intake) -> bool:
+    return b"<en-export" in intake.source.head[:2000]
 
 
 def _is_template(lines: Sequence[str]) -> bool:
@@ -106,6 +181,10 @@ def _date(intake: Intake, date: str, front_matter: str, entry: Sequence[str]) ->
     for text in texts:
         if at := intake.date_in(text):
             return at
+    return _modified(intake)
+
+
+def _modified(intake: Intake) -> datetime:
     if intake.source.modified is None:
         raise BadInput(
             "a note without a date; write one such as # 2024-05-08 above it", intake.name
@@ -160,7 +239,7 @@ def _sniff(intake: Intake) -> bool:
     is_note = intake.source.suffix in (".md", ".markdown") and (
         front or dated or any(_HEADING.fullmatch(line) for line in intake.lines)
     )
-    return intake.folder is not None or is_note
+    return intake.folder is not None or is_note or _is_evernote(intake)
 
 
 FORMAT = format_named("notes", _read, _sniff, _pick)

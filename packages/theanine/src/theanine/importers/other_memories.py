@@ -27,14 +27,15 @@ from theanine.importers.claude import account_name
 from theanine.importers.dates import DEFAULT_START
 from theanine.importers.schema import (
     Object,
+    get,
     has_keys,
     is_object,
     objects_in,
-    parse,
     require_storable,
+    unpacked,
 )
 from theanine.importers.sessions import SessionBuilder, chat_sessions
-from theanine.importers.table import Talk, finish, layout_named, role_in
+from theanine.importers.table import Talk, finish, first_rule, layout_named, role_in
 from theanine.importers.wording import read_data
 from theanine.importers.words import Words, note_unread, strings
 from theanine.types import History, ImportedMemory, Role, Utterance
@@ -62,7 +63,7 @@ class _Statement:
 def _text(record: Mapping[str, object], *names: str) -> str:
     """Return the first of some fields that is a text or a number."""
     for name in names:
-        value = record.get(name)
+        value = get(record, name) if name else None
         if isinstance(value, str | int | float) and not isinstance(value, bool) and f"{value}":
             return str(value)
     return ""
@@ -100,6 +101,7 @@ def _stored(record: Object) -> Sequence[str]:
     said = {
         key: each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)
         for key, each in inner.items()
+        if each not in (None, "", [], {})
     }
     return [", ".join(f"{key}: {each}" for key, each in said.items())] if said else []
 
@@ -128,9 +130,11 @@ _TEXTS: Mapping[str, Callable[[Object], Sequence[str]]] = {
 }
 """The texts of records that aren't in one field, by what a row calls them."""
 _ROWS: Sequence[Mapping[str, Any]] = read_data("formats.toml")["other-memories"]["rows"]
+_GONE: Mapping[str, str] = read_data("formats.toml")["other-memories"]["left_out"]
 _CHATGPT = {"system": "ChatGPT", "text": "content"}
 _LISTS = (
     *("results", "memories", "edges", "facts", "relevant_facts", "nodes", "items", "entities"),
+    *("profiles", "memory_detail_list", "memoryRecordSummaries", "documents"),
     *("relations", "blocks", "core_memory"),
 )
 """Fields that have a list of what is remembered."""
@@ -160,6 +164,9 @@ def _read_record(
 
 
 def _read_row(row: Mapping[str, Any], record: Object, notes: Counter[str]) -> Iterator[_Statement]:
+    if gone := first_rule(_GONE, record):
+        notes[gone] += 1
+        return
     find = _TEXTS.get(row.get("texts", ""), lambda record: [_text(record, row["text"])])
     texts = find(record)
     read = [*texts, _text(record, row.get("text", "value"))]
@@ -220,8 +227,10 @@ def _statements(intake: Intake) -> Iterator[_Statement]:
         return
     for where, record in intake.records():
         with intake.catching():
+            gone = sum(intake.notes[why] for why in {*_GONE.values()})
             found = list(_read_record(record, intake.notes))
-            intake.notes["items that are no memories left out"] += not found
+            gone -= sum(intake.notes[why] for why in {*_GONE.values()})
+            intake.notes["items that are no memories left out"] += not found and not gone
             for statement in found:
                 with intake.catching():
                     require_storable(statement.text, where)
@@ -266,7 +275,7 @@ def _session(
 def _owner(intake: Intake) -> str:
     """Return the name of the account that an archive of Claude is of, or empty."""
     with suppress(BadInput):
-        return account_name(intake)
+        return account_name(intake) or _text(intake.first, "user.user_id")
     return ""
 
 
@@ -279,7 +288,8 @@ def _episodes(intake: Intake, owner: str) -> Iterator[History]:
     if intake.kind == "text":
         return
     messages: list[Entry] = []
-    for where, record in intake.records():
+    again = replace(intake, notes=Counter(), faults=[])  # they were read before
+    for where, record in again.records():
         for i, episode in enumerate(objects_in(record.get("episodes"))):
             at_episode = f"{where}, episodes[{i}]"
             at = intake.date_in(_text(episode, "valid_at", "created_at"))
@@ -321,7 +331,7 @@ def _letta_message(intake: Intake, message: Object, agent: str, where: str) -> S
     role, _ = role_in(_LETTA, message)
     words = Words(intake.notes)
     words.add(message.get("content") or _text(message, "text"))
-    packed = _unpacked(words.text) if role == "user" else {}  # the words, and when they came
+    packed = unpacked(words.text) if role == "user" else {}  # the words, and when they came
     if packed.get("type") == "user_message" or ("message" in packed and "type" not in packed):
         words.texts = [_packed_message(intake, words, words.texts, packed)]
     elif "type" in packed:
@@ -331,7 +341,7 @@ def _letta_message(intake: Intake, message: Object, agent: str, where: str) -> S
         function = _object(call, "function")
         if _text(function, "name") == "send_message":
             arguments = function.get("arguments")
-            if said := _unpacked(arguments):
+            if said := unpacked(arguments):
                 sent.append(_packed_message(intake, words, arguments, said))
             role = "assistant"
     words.texts = [text for text in sent if text.strip()] or words.texts
@@ -348,13 +358,6 @@ def _packed_message(intake: Intake, words: Words, packed: object, fields: Object
     message = _text(fields, "message")
     note_unread(intake.notes, fields, [message])
     return message
-
-
-def _unpacked(value: object) -> Object:
-    """Return an object, or one that is written in a text; empty for anything else."""
-    with suppress(BadInput):
-        value = parse(value, "") if isinstance(value, str) else value
-    return value if is_object(value) else {}
 
 
 def _is_agent_file(record: Mapping[str, object]) -> bool:

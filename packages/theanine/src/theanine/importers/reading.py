@@ -16,12 +16,14 @@ from typing import TextIO
 from theanine.errors import BadInput, SettingsError
 from theanine.importers import (
     captions,
+    chat_lines,
     chatgpt,
     claude,
     coding,
     datasets,
     discord,
     gemini,
+    headed,
     imessage,
     jsonl,
     mail,
@@ -36,13 +38,14 @@ from theanine.importers import (
     text,
     whatsapp,
 )
-from theanine.importers.base import Format, Intake, Kind, Options, Rejected
+from theanine.importers.base import PUT_RIGHT, Format, Intake, Kind, Options, Rejected
 from theanine.importers.describing import SQLITE_MAGIC, describe, describe_folder
 from theanine.importers.folder import Directory, Folder, Zip, is_zip
-from theanine.importers.json_stream import preview
-from theanine.importers.schema import Object, as_object, is_object, objects_in, parse
+from theanine.importers.json_stream import ITEMS, preview
+from theanine.importers.schema import Object, as_object, is_object, objects_in, parse_all
 from theanine.importers.source import Source, opened, starts_export
 from theanine.importers.spool import Spool
+from theanine.importers.words import note_unread
 from theanine.types import History
 
 FORMATS: Mapping[str, Format] = {
@@ -51,7 +54,15 @@ FORMATS: Mapping[str, Format] = {
         *(jsonl.FORMAT, text.FORMAT, chatgpt.FORMAT, claude.FORMAT, rows.MESSAGES),
         *(markdown.FORMAT, notes.FORMAT, whatsapp.FORMAT, imessage.FORMAT, telegram.FORMAT),
         *(slack.FORMAT, mail.FORMAT, *coding.FORMATS, gemini.FORMAT, signal.FORMAT),
-        *(discord.FORMAT, captions.FORMAT, mapped.FORMAT, *datasets.FORMATS),
+        *(
+            discord.FORMAT,
+            captions.FORMAT,
+            *chat_lines.FORMATS,
+            headed.FORMAT,
+            signal.SIGTOP,
+            mapped.FORMAT,
+            *datasets.FORMATS,
+        ),
         *(other_memories.FORMAT, datasets.MEMORIES, mapped.COPILOT, *rows.FORMATS),
     )
 }
@@ -62,9 +73,12 @@ _GUESSED_NAMES = {each.name for each in _GUESSED}
 _DETECTED = (*(each for each in FORMATS.values() if each not in _GUESSED), *_GUESSED)
 """The formats in the order of detection: those that many texts look like come last."""
 
-_GENERAL = {rows.MESSAGES.name, other_memories.FORMAT.name}
+_GENERAL = {rows.MESSAGES.name, other_memories.FORMAT.name, whatsapp.FORMAT.name}
 """Formats with files that others have too, with more in them."""
 
+_STREAMED = {"telegram", "discord", "slack", "secom"}
+"""Formats whose readers find their places themselves."""
+_WRAPPINGS = 4
 _MAX_LISTED = 20
 _HEAD_LINES = 40
 _LONG_LINE = 64 << 20
@@ -72,7 +86,7 @@ TEXT_SUFFIXES = (
     *(".txt", ".md", ".markdown", ".eml", ".mbox"),
     *(".csv", ".tsv", ".vtt", ".srt", ".sbv", ".html", ".htm"),
 )
-_BRACKETED_DATE = re.compile(r"\[\d{1,4}([./-])\d{1,2}\1\d{1,4}")
+_BRACKETED_TEXT = re.compile(r"\[(?:\d{1,4}([./-])\d{1,2}\1\d{1,4}|\d{1,2}:\d\d|LINE\])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,11 +192,15 @@ def read_histories(
                 _check_memories(chosen, options)
                 formats.append(chosen.name)
                 intake.format = chosen.name
+                if intake.source is not intake.original and not chosen.repairs:
+                    intake.source = intake.original  # whose faults are then named
+                    del intake.notes[PUT_RIGHT]
                 tolerated = left_out if chosen.repairs and not strict else rejected
                 name = intake.user_name()
                 for part in chosen.read(intake):
                     name = part.name
                     tolerated += spool.add(part, joined=chosen.joined)
+                note_unread(intake.notes, intake.around, ())
                 spool.add(intake.part(name))
                 if tolerated is left_out and spool.count:
                     left_out += intake.faults
@@ -317,7 +335,12 @@ def _refusal(rejected: Sequence[Rejected], source: Path | TextIO) -> BadInput:
 
 
 def _intake(source: Source, format: Format | None, options: Options) -> Intake:
-    intake = Intake(source, _kind(source, None if options.layout else format), options)
+    original = source = source.unpacked()
+    kind = _kind(source, None if options.layout else format)
+    if kind in ("json", "lines") and not options.strict:
+        source = original.put_right()
+    intake = Intake(source, kind, options, original)
+    intake.notes[PUT_RIGHT] += source is not original
     if intake.kind == "sqlite":
         return intake
     head = source.peek(_HEAD_LINES)
@@ -354,7 +377,7 @@ def _kind(source: Source, format: Format | None) -> Kind:
     first = "".join(source.peek(1))
     if format is None and source.suffix in TEXT_SUFFIXES and _object(first) is None:
         return "text"  # MSC calls its JSON Lines .txt
-    if first.startswith("[") and not _BRACKETED_DATE.match(first):
+    if first.startswith("[") and not _BRACKETED_TEXT.match(first):
         return "json"
     if format is None and source.suffix in (".jsonl", ".ndjson"):
         return "lines"
@@ -376,7 +399,7 @@ def _begins_lines(source: Source) -> bool:
 
 def _object(line: str) -> Object | None:
     try:
-        return as_object(parse(line, ""), "")
+        return as_object(next(parse_all(line, ""), None), "")
     except BadInput:
         return None
 
@@ -389,6 +412,8 @@ def _detect(intake: Intake, candidates: Sequence[Format]) -> Format:
             count if no other does.
     """
     if len(candidates) == 1:
+        if not candidates[0].sniff(intake):
+            _unwrap(intake, candidates)
         return candidates[0]
     first = intake.first
     for record in (first, *intake.ahead):  # the first one may be the odd one
@@ -396,6 +421,8 @@ def _detect(intake: Intake, candidates: Sequence[Format]) -> Format:
         if found := _recognize(intake, candidates):
             return found
     intake.first = first
+    if wrapped := _unwrap(intake, candidates):
+        return wrapped
     if intake.kind == "lines" and not intake.first:
         return FORMATS["jsonl"]
     raise UnknownFormat(
@@ -404,6 +431,58 @@ def _detect(intake: Intake, candidates: Sequence[Format]) -> Format:
         intake.name,
         mapped.propose(intake),
     )
+
+
+def _unwrap(intake: Intake, candidates: Sequence[Format]) -> Format | None:
+    """Return the format of what a document wraps in objects, whose places are filled in; or None.
+
+    Whatever of the first such format is found is read; the outermost, if one is within another.
+    """
+    chosen, first = None, intake.first
+    inside: list[tuple[str, ...]] = []
+    if intake.kind != "json" or not intake.ahead:
+        return None
+    document = intake.ahead[0]
+    root = ITEMS if intake.source.head.lstrip().startswith(b"[") else ()
+    for pattern, records in list(_holders(document, root, _WRAPPINGS)):
+        if any(pattern[: len(outer)] == outer for outer in inside):
+            continue
+        intake.first = records[0]
+        found = _recognize(intake, [chosen] if chosen else candidates)
+        if found and found.name not in _STREAMED | _GUESSED_NAMES:
+            chosen, inside = found, [*inside, pattern]
+            intake.ahead = records if len(inside) == 1 else intake.ahead
+    intake.first = first
+    if chosen:
+        intake.inside, intake.around = inside, _around(document, inside, root)
+        intake.first = intake.ahead[0]
+    return chosen
+
+
+def _holders(
+    value: Mapping[str, object], place: tuple[str, ...], levels: int
+) -> Iterator[tuple[tuple[str, ...], Sequence[Object]]]:
+    """Yield the objects in an object and lists of such, with their patterns, outermost first."""
+    for key, each in value.items():
+        if is_object(each):
+            yield (*place, key), [each]
+        elif records := objects_in(each):
+            yield (*place, key, "*"), records
+    for key, each in value.items():
+        if is_object(each) and levels > 1:
+            yield from _holders(each, (*place, key), levels - 1)
+
+
+def _around(
+    value: Mapping[str, object], inside: Sequence[tuple[str, ...]], place: tuple[str, ...]
+) -> Object:
+    """Return an object without what is at the patterns."""
+    rest: Object = {}
+    for key, each in value.items():
+        here = (*place, key)
+        if here not in inside and (*here, "*") not in inside:
+            rest[key] = _around(each, inside, here) if is_object(each) else each
+    return rest
 
 
 def _recognize(intake: Intake, candidates: Sequence[Format]) -> Format | None:

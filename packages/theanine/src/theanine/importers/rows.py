@@ -6,20 +6,25 @@ real export; the layouts are as published loaders of each service read them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import html
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 from theanine.errors import BadInput
 from theanine.importers.base import Format, Intake, format_named
+from theanine.importers.folder import Folder
 from theanine.importers.html_text import html_to_text
-from theanine.importers.schema import Object, is_object, objects_in
+from theanine.importers.schema import Object, get, is_object, objects_in, parse, unpacked
 from theanine.importers.table import (
-    HIDDEN,
     ROLES,
     SYSTEM,
     Entry,
     Layout,
     Reader,
     finish,
+    first_of,
+    full_name,
     layout_named,
     name_of,
     read_entry,
@@ -28,26 +33,49 @@ from theanine.importers.table import (
     share_files,
     without,
 )
-from theanine.importers.web_pages import is_messenger_page, messenger_talk
-from theanine.importers.words import Words, note_unread, strings
+from theanine.importers.web_pages import is_messenger_page, messenger_talks
+from theanine.importers.wording import wording
+from theanine.importers.words import QUOTES, REPORTS, THOUGHTS, TOOLS, Words, note_unread, strings
+from theanine.messages.parts import part_kind
 from theanine.messages.read import message_parts
-from theanine.types import History
+from theanine.types import History, Role
 
 CALLS = "service messages left out"
+_SKYPE_QUOTE = re.compile(
+    r"<(?P<tag>quote\b|blockquote\b(?=[^<>]*schema\.skype\.com/Reply))[^<>]*>"
+    r"(?:(?!<(?:block)?quote\b).)*?</(?P=tag)>",
+    re.DOTALL,
+)
+_SKYPE_SHARED = re.compile(
+    r'<(?P<tag>URIObject|contacts)\b(?:[^<>]*\btype="(?P<kind>[^"]*)")?.*?</(?P=tag)>',
+    re.DOTALL | re.IGNORECASE,
+)
+_SKYPE_MARK = re.compile(r"<legacyquote>.*?</legacyquote>", re.DOTALL)
+_SKYPE_PLAIN_QUOTE = re.compile(r"\A\[[^\]\n]{4,40}\] [^:\n]{1,80}: .*?\s<<< (?=\S)", re.DOTALL)
 
 
 def _row(
     name: str,
     read_message: Reader = read_entry,
     is_page: Callable[[Intake], bool] | None = None,
-    read_page: Callable[[Intake], Object] = lambda intake: {},
+    read_page: Callable[[Intake], Iterable[Object]] = lambda intake: (),
+    unfold: Callable[[Intake, Object], Iterable[Object]] | None = None,
 ) -> Format:
-    """Return a format whose row says all; some are also web pages, which are told and read so."""
+    """Return a format whose row says all; some are also web pages, which are told and read so.
+
+    ``unfold`` returns the conversations of a document that has them in pieces.
+    """
     layout = layout_named(name)
 
     def read(intake: Intake) -> Iterator[History]:
-        page = [(intake.name, read_page(intake))] if intake.kind == "text" else None
-        return read_talks(intake, layout, read_message, records=page)
+        records: Iterable[tuple[str, Object]] | None = None
+        if intake.kind == "text":
+            records = ((intake.name, talk) for talk in read_page(intake))
+        elif unfold:
+            records = (
+                (at, talk) for at, whole in intake.records() for talk in unfold(intake, whole)
+            )
+        return read_talks(intake, layout, read_message, records=records)
 
     return format_named(name, read, is_page)
 
@@ -64,10 +92,194 @@ def _version(intake: Intake, layout: Layout, message: Object, where: str) -> Seq
     return read_entry(intake, layout, versions[number], where)
 
 
-def _tavern(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
-    if message.get("is_system") is True:
-        intake.notes[HIDDEN] += 1
+def _chunk(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
+    """Read a chunk of AI Studio, in which files are fields named after where they lie."""
+    files = [key for key in message if key.startswith(("drive", "inline", "youtube"))]
+    if not files and "errorMessage" in message and not message.get("text"):
+        intake.notes[REPORTS] += 1
         return ()
+    rest = {key: each for key, each in message.items() if key not in files}
+    shared = [{"type": key, "name": name_of(message[key])} for key in files]
+    return read_entry(intake, layout, {**rest, "attachments": shared}, where)
+
+
+def _cherry_topics(intake: Intake, backup: Object) -> Iterator[Object]:
+    """Yield the topics of a backup of Cherry Studio, with the blocks of their messages in them."""
+    packed = get(backup, "localStorage.persist:cherry-studio")
+    kept = unpacked(packed)
+    store = unpacked(get(backup, "redux.assistants") or kept.get("assistants"))
+    assistants = [store.get("defaultAssistant"), *objects_in(store.get("assistants"))]
+    about = {t.get("id"): t for each in assistants for t in objects_in(get(each, "topics"))}
+    others = {key: each for key, each in backup.items() if key != "indexedDB"}
+    note_unread(intake.notes, {"settings": {**others, "localStorage": kept or packed}}, ())
+    found = (_block(each) for each in objects_in(get(backup, "indexedDB.message_blocks")))
+    blocks = {str(each.get("id")): each for each in found}
+    for topic in objects_in(get(backup, "indexedDB.topics")):
+        messages = [dict(each) for each in objects_in(topic.get("messages"))]
+        for message in messages:
+            ids = cast("list[object]", message.get("blocks") or [])
+            message["blocks"] = [blocks.pop(id) for each in ids if (id := str(each)) in blocks]
+        yield {**about.get(topic.get("id"), {}), **topic, "messages": messages}
+    note_unread(intake.notes, {"message_blocks": [*blocks.values()]}, ())
+
+
+def _block(block: Object) -> Object:
+    kind = str(block.get("type"))
+    parts = {
+        "main_text": "text",
+        "tool": "tool_result",
+        "citation": "tool_result",
+        "error": "debug",
+    }
+    name = get(block, "file.origin_name")
+    named = {"file": {"filename": name}} if name else {}
+    return {**block, **named, "type": parts.get(kind, kind)}
+
+
+def _openrouter_chats(intake: Intake, chat: Object) -> Iterator[Object]:
+    """Yield a chat of OpenRouter, with the items of its messages in them."""
+    held, messages = chat.get("items"), chat.get("messages")
+    items = dict(held) if is_object(held) else Object()
+    found = messages.values() if is_object(messages) else messages
+    whole = [dict(each) for each in objects_in([*cast("Iterable[object]", found or ())])]
+    for message in whole:
+        refs = (str(each.get("id")) for each in objects_in(message.get("items")))
+        parts = [data for id in refs if is_object(data := get(items.pop(id, None), "data"))]
+        if parts:
+            message["content"] = parts
+            message["role"] = next((each["role"] for each in parts if "role" in each), None)
+    about = {key: each for key, each in chat.items() if key not in ("items", "characters")}
+    note_unread(intake.notes, {"settings": chat.get("characters")}, ())
+    note_unread(intake.notes, {"items": [*items.values()]}, ())
+    yield {**about, "messages": whole}
+
+
+def _exchange(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
+    """Read a question with its answer, as a turn each."""
+    answers = [
+        (each.get("intended_usage"), get(text, "answer") or "".join(map(str, chunks or ())))
+        for each in objects_in(message.get("blocks"))
+        if is_object(text := each.get("markdown_block"))
+        for chunks in [cast("list[object] | None", text.get("chunks"))]
+    ]
+    whole = [text for usage, text in answers if usage == "ask_text"]
+    answer = first_of(message, ("answer", "response")) or whole or [text for _, text in answers]
+    asked, said = Words(intake.notes), Words(intake.notes)
+    asked.add(first_of(message, layout.words))
+    said.add(answer)
+    share_files(asked, message)
+    both = [*asked.read, *said.read, str(message.get("thread_title"))]
+    found: list[Entry] = []
+    sides: tuple[tuple[Words, Role], ...] = ((asked, "user"), (said, "assistant"))
+    for words, role in sides:
+        if words or not (asked or said):
+            words.passed += both
+            entry = Entry(where, role, intake.speaker_of(role))
+            found += finish(intake, message, words, entry, layout)
+    return found
+
+
+def _teams(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
+    """Read a message of Teams as Microsoft Graph returns it, whose words are HTML."""
+    body = str(get(message, "body.content") or "")
+    text = html_to_text(body) if get(message, "body.contentType") == "html" else body
+    files = objects_in(message.get("attachments"))
+    shared = [each for each in files if each.get("contentType") != "messageReference"]
+    intake.notes[QUOTES] += len(files) - len(shared)
+    shared = [{**each, "content": unpacked(each.get("content"))} for each in shared]
+    whole = {**message, "content": text, "attachments": shared}
+    return read_entry(intake, layout, without(whole, "body.content"), where)
+
+
+_MATRIX_QUOTE = re.compile(r"\A(?:> ?[^\n]*(?:\n|\Z))+\s*")
+
+
+def _room(intake: Intake, room: Object) -> Iterator[Object]:
+    """Yield a room of Matrix with its people's names, and the last wording of each message."""
+    field = next((each for each in ("messages", "chunk") if isinstance(room.get(each), list)), "")
+    events = [dict(each) for each in objects_in(room.get(field))]
+    known = {str(each.get("event_id")): each for each in events}
+    names = {str(e.get("state_key")): get(e, "content.displayname") for e in events}
+    kept: list[object] = []
+    for event in events:
+        event["name"] = names.get(str(event.get("sender")))
+        original = _relation(event).get("event_id")
+        if _relation(event).get("rel_type") == "m.replace" and original in known:
+            known[str(original)]["content"] = event["content"]
+            intake.notes["earlier wordings left out"] += 1
+        else:
+            kept.append(event)
+    yield {**room, field: kept} if field else room
+
+
+def _relation(event: Object) -> Object:
+    content = event.get("content")
+    relation = content.get("m.relates_to") if is_object(content) else None
+    return relation if is_object(relation) else {}
+
+
+def _event(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
+    """Read a message of Matrix, whose replies begin with what they answer."""
+    held = message.get("content")
+    held = (held.get("m.new_content") or held) if is_object(held) else held
+    content = dict(held) if is_object(held) else Object()
+    body = str(content.get("body") or "")
+    kind, name = str(content.get("msgtype")), content.get("filename") or body
+    if kind in ("m.image", "m.file", "m.audio", "m.video"):
+        message = {**message, "attachments": [{"name": name, "type": kind}]}
+        body = "" if body == name else body
+    if "m.in_reply_to" in _relation(message):
+        body, quotes = _MATRIX_QUOTE.subn("", body)
+        intake.notes[QUOTES] += quotes
+    if content.pop("format", None):  # the same words as HTML
+        content.pop("formatted_body", None)
+    return read_entry(intake, layout, {**message, "content": {**content, "body": body}}, where)
+
+
+def _named_talk(intake: Intake, talk: Object) -> Iterator[Object]:
+    """Yield direct messages of X with the name of the account's owner, which is in another file."""
+    names: dict[str, str] = {}
+    folder = intake.folder
+    for file in folder.select("account.js") if folder else ():
+        with cast("Folder", folder).open(file) as source:
+            for account in objects_in(parse(source.unpacked().text(), file)):
+                id = str(get(account, "account.accountId"))
+                names[id] = full_name(account, "account.accountDisplayName")
+    for each in objects_in(get(talk, "dmConversation.messages")):
+        message = each.get("messageCreate")
+        if is_object(message):
+            message["name"] = names.get(str(message.get("senderId")))
+        elif is_object(name := each.get("conversationNameUpdate")):
+            cast("Object", talk["dmConversation"])["name"] = name.get("name")
+    yield talk
+
+
+def _direct(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
+    """Read a direct message of X, in which links are shortened."""
+    text = str(message.get("text") or "")
+    for link in objects_in(message.get("urls")):
+        if (short := name_of(link.get("url"))) and (long := name_of(link.get("expanded"))):
+            text = text.replace(short, long)
+    shared = [{"type": "image"} for _ in cast("list[object]", message.get("mediaUrls") or [])]
+    return read_entry(intake, layout, {**message, "text": text, "attachments": shared}, where)
+
+
+_MESSENGER = re.compile("|".join(wording("messenger")["said"]))
+
+
+def _shared(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
+    """Read a message of Messenger or Instagram, which say in words that something was shared."""
+    text = str(message.get("content") or "").strip()
+    name = name_of(first_of(message, layout.name))
+    about = next(
+        (text[len(each) + 1 :] for each in (name, "You") if text.startswith(f"{each} ")), ""
+    )
+    if _MESSENGER.fullmatch(about):
+        intake.notes[CALLS] += 1
+        return ()
+    if is_object(message.get("share")) and re.fullmatch(r"[^:/?!]{1,60}\.", about):
+        intake.notes[CALLS] += 1
+        message = without(message, "content")
     return read_entry(intake, layout, message, where)
 
 
@@ -86,16 +298,40 @@ def _character(intake: Intake, layout: Layout, message: Object, where: str) -> S
 
 def _skype(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
     """Read a message of Skype or Teams, whose words are HTML."""
-    kind = str(message.get("messagetype") or "Text")
-    if kind.startswith(("ThreadActivity", "Event")):
-        intake.notes[CALLS] += 1
-        return ()
     content = message.get("content")
     if isinstance(content, str):
-        message = {**message, "content": html_to_text(content)}
+        words = _skype_words(intake, _SKYPE_SHARED.sub("", content))
+        message = {**message, "content": words, "attachments": [*_skype_shared(content)]}
     sender = str(message.get("from") or "")
     name = message.get("displayName") or message.get("imdisplayname") or sender.partition(":")[2]
     return read_entry(intake, layout, {**message, "displayName": name}, where)
+
+
+def _skype_shared(content: str) -> Iterator[Object]:
+    """Yield what was shared in a message of Skype, without Skype's words around it."""
+    for shared in _SKYPE_SHARED.finditer(content):
+        kind = shared["kind"] or "contact"
+        names = re.findall(r'<OriginalName v="([^"]+)"', shared[0])
+        said = re.findall(r'<c\b[^<>]*\bf="([^"]+)"|<Title>(?:Title: )?([^<]+)', shared[0])
+        yield {
+            "type": kind,
+            "name": html.unescape("".join(names[:1])),
+            "text": [] if names else [html.unescape("".join(each)) for each in said],
+        }
+
+
+def _skype_words(intake: Intake, content: str) -> str:
+    """Return the words of a message without what it answers; all if it only passes that on."""
+    own, quotes, count = content, 0, 1
+    while count:  # the innermost first
+        own, count = _SKYPE_QUOTE.subn("", own)
+        quotes += count
+    text = html_to_text(own)
+    if quotes and not text:
+        return html_to_text(_SKYPE_MARK.sub("", content))
+    text, plain = _SKYPE_PLAIN_QUOTE.subn("", text)
+    intake.notes[QUOTES] += quotes + plain
+    return text
 
 
 # Message lists of language models: OpenAI's and Anthropic's {"role", "content"}, alone or below
@@ -111,9 +347,20 @@ def _holds_messages(intake: Intake) -> bool:
 
 
 def _is_message(record: Mapping[str, object]) -> bool:
-    role = record.get("role")
-    has_role = isinstance(role, str) and role.lower() in ROLES
-    return has_role and ("content" in record or "parts" in record)
+    message = _plain(record)
+    return role_in(_MESSAGES, message)[0] is not None and bool({*_MESSAGES.words} & message.keys())
+
+
+def _plain(record: Mapping[str, object]) -> Object:
+    """Return a message as it is; what LangChain writes is in "data" or "kwargs", with a type."""
+    inner = next(
+        (each for key in ("data", "kwargs") if is_object(each := record.get(key))), Object()
+    )
+    message: Object = {**record, **inner} if "content" in inner else {**record}
+    path = cast("list[object]", id) if isinstance(id := record.get("id"), list) else []
+    kind = str(inner.get("type") or (path[-1] if path else record.get("type")))
+    kind = kind.removesuffix("Chunk").removesuffix("Message").lower()
+    return {**message, "role": kind} if kind in ROLES and "role" not in message else message
 
 
 def _is_conversation(record: Mapping[str, object], field: str) -> bool:
@@ -121,16 +368,35 @@ def _is_conversation(record: Mapping[str, object], field: str) -> bool:
 
 
 def _read_messages(intake: Intake) -> Iterator[History]:
-    return read_talks(intake, _MESSAGES, _message, intake.user_name(intake.own_name))
+    records = ((where, _with_output(record)) for where, record in intake.records())
+    return read_talks(
+        intake, _MESSAGES, _message, intake.user_name(intake.own_name), records=records
+    )
+
+
+def _with_output(record: Object) -> Object:
+    """Return a record of OpenAI's responses with what was asked and answered as its messages."""
+    output = objects_in(record.get("output"))
+    if "input" not in record or not any(map(_is_message, output)):
+        return record
+    given = record["input"]
+    asked = [{"role": "user", "content": given}] if isinstance(given, str) else objects_in(given)
+    rest = without(without(record, "input"), "output")
+    return {**rest, "messages": [*asked, *output]}
 
 
 def _message(intake: Intake, layout: Layout, record: Object, where: str) -> Sequence[Entry]:
+    record = _plain(record)
     role, named = role_in(layout, record)
+    item = part_kind(record)
+    if role is None and item in ("call", "result", "reasoning"):  # of OpenAI's responses
+        intake.notes[THOUGHTS if item == "reasoning" else TOOLS] += 1
+        return ()
     if role in ("system", "tool"):
         intake.notes[SYSTEM] += 1
         return ()
     words = Words(intake.notes)
-    content = record.get("content", record.get("parts"))
+    content = first_of(record, layout.words)
     try:
         message = {**record, "role": role or "user", "content": content}
         words.add([part for _, part in message_parts(message, where)])
@@ -148,9 +414,17 @@ FORMATS = (
     *map(_row, ("deepseek", "grok", "open-webui", "librechat")),
     _row("lmstudio", _version),
     *map(_row, ("jan", "google-chat")),
-    _row("messenger", is_page=is_messenger_page, read_page=messenger_talk),
     _row("character-ai", _character),
-    _row("sillytavern", _tavern),
+    _row("messenger", _shared, is_messenger_page, messenger_talks),
+    *map(_row, ("sillytavern", "nextchat")),
+    _row("aistudio", _chunk, unfold=lambda intake, chat: [{"title": intake.stem, **chat}]),
+    _row("cherry-studio", unfold=_cherry_topics),
+    _row("openrouter", unfold=_openrouter_chats),
+    _row("perplexity", _exchange),
+    _row("anythingllm", _exchange),
+    _row("teams", _teams),
     _row("skype", _skype),
-    *map(_row, ("typingmind", "chatbot-ui", "mistral")),
+    *map(_row, ("typingmind", "chatbot-ui", "mistral", "snapchat", "tiktok", "tinder", "x-grok")),
+    _row("matrix", _event, unfold=_room),
+    _row("x", _direct, unfold=_named_talk),
 )

@@ -8,7 +8,8 @@ by itself, so that one bad turn doesn't make its whole session bad.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any, TypeGuard, TypeVar, cast
 
@@ -26,6 +27,7 @@ Path = str
 MAX_BYTES = 4 * 1024 * 1024
 """The longest turn or memory, in bytes of UTF-8."""
 _LOOKED_AT = 3
+_DECODER = json.JSONDecoder()
 
 
 class Item(BaseModel):
@@ -46,6 +48,19 @@ def parse(text: str, where: str) -> object:
         raise BadInput("JSON nested too deeply; flatten it", where) from None
     except ValueError as fault:
         raise BadInput(f"broken JSON: {fault}", where) from None
+
+
+def parse_all(text: str, where: str) -> Iterator[object]:
+    """Yield the JSON values that follow one another in a text. Raises BadInput, as ``parse``."""
+    start = 0
+    while start < len(text):
+        try:
+            value, start = cast("tuple[object, int]", _DECODER.raw_decode(text, start))
+        except (ValueError, RecursionError):
+            value, start = parse(" " * start + text[start:], where), len(text)
+        yield value
+        while start < len(text) and text[start].isspace():
+            start += 1
 
 
 def check(kind: type[T], value: object, where: str) -> T:
@@ -78,6 +93,13 @@ def as_object(value: object, where: str) -> Object:
     return value
 
 
+def unpacked(value: object) -> Object:
+    """Return an object, or one that is written in a text; empty for anything else."""
+    with suppress(BadInput):
+        value = parse(value, "") if isinstance(value, str) else value
+    return value if is_object(value) else {}
+
+
 def objects_in(value: object) -> list[Object]:
     """Return the objects of a parsed JSON list; empty for any other value."""
     return (
@@ -88,12 +110,15 @@ def objects_in(value: object) -> list[Object]:
 
 
 def get(value: object, path: Path) -> object:
-    """Return what is at a path of keys; None if it isn't there. A number is a place in a list."""
+    """Return what is at a path of keys; None if it isn't there.
+
+    A number is a place in a list, ``?`` the first key of an object that has something.
+    """
     if "." not in path:
         return value.get(path) if is_object(value) and path else None if path else value
     for key in path.split("."):
         if is_object(value):
-            value = value.get(key)
+            value = next(filter(None, value.values()), None) if key == "?" else value.get(key)
         elif isinstance(value, list) and key.isdigit():
             items = cast("list[object]", value)
             value = items[int(key)] if int(key) < len(items) else None

@@ -4,15 +4,17 @@ Its own export is ``main.jsonl``, a line an object: ``{"account"}``, ``{"recipie
 or "contact" or "group"}}``, ``{"chat": {"id", "recipientId"}}`` and ``{"chatItem": {"chatId",
 "authorId", "dateSent", "standardMessage": {"text": {"body"}, "attachments"}}}``. The tool
 signal-export writes a folder a chat with ``data.json``, a line a message: ``{"date", "sender",
-"body", "attachments", …}``, in which the user is called *Me*.
+"body", "attachments", …}``, in which the user is called *Me*. sigtop writes a text a chat.
 
 Sources: Cosmo697/signal-export-browser ``build_signal_db.py``, carderne/signal-export
-``sigexport/models.py``. Never seen real.
+``sigexport/models.py``, tbvdm/sigtop ``cmd/sigtop/fmt_text.go``. Never seen real.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from theanine.importers.base import Entry, Intake, format_named
@@ -26,7 +28,16 @@ from theanine.importers.schema import (
 )
 from theanine.importers.sessions import ChatSessions
 from theanine.importers.table import finish, full_name, layout_named, name_of
-from theanine.importers.words import Words, file_named, note_unread, quoted, said_in, storable
+from theanine.importers.words import (
+    QUOTES,
+    Words,
+    file_named,
+    note_unread,
+    quoted,
+    said_in,
+    storable,
+)
+from theanine.importers.written_dates import any_time
 from theanine.types import History
 
 _ME = "Me"
@@ -149,4 +160,66 @@ def _read_plain(intake: Intake) -> Iterator[History]:
     yield from sessions.end()
 
 
+# sigtop: a file of text a chat, whose messages are fields, a blank line and the words.
+
+_SIGTOP_FIELD = re.compile(r"([A-Z][a-z]+): (.*)")
+_SIGTOP_START = re.compile(r"(?:From: .*\n)?Type: [a-z-]+\n(?:Sent|Received|Attachment|Edited|\n)")
+_SIGTOP_QUOTE = re.compile(r"> From: .*(?:\n>.*)*\n*")
+_SIGTOP_NUMBER = re.compile(r" \(\+[\d ]+\)$")
+
+
+def _read_sigtop(intake: Intake) -> Iterator[History]:
+    lines = [line.rstrip("\r") for _, line in intake.text_lines()]
+    starts = [
+        i
+        for i, line in enumerate(lines)
+        if line.startswith(("From: ", "Type: "))
+        and (i == 0 or not lines[i - 1])
+        and _SIGTOP_START.match("\n".join([*lines[i : i + 3], "", ""]))
+    ]
+    chat = lines[0].removeprefix("Conversation: ") if lines[0] else intake.stem
+    sessions = ChatSessions(intake, intake.user_name(), require_storable(chat, intake.name))
+    for start, end in pairwise([*starts, len(lines)]):
+        where = f"{intake.name}, line {start + 1}"
+        with intake.catching():
+            for message in _sigtop(intake, "\n".join(lines[start:end]), where):
+                yield from sessions.add(message)
+    yield from sessions.end()
+
+
+def _sigtop(intake: Intake, block: str, where: str) -> Iterator[Entry]:
+    """Read a message: fields, a blank line, what it quotes, a blank line, its words."""
+    head, _, text = block.partition("\n\n")
+    fields = _SIGTOP_FIELD.findall(head)
+    known = dict(reversed(fields))
+    if known["Type"] not in ("incoming", "outgoing"):
+        intake.notes["service messages left out"] += 1
+        return
+    if "Edited" in known:  # the last version comes first
+        versions = re.split(r"^Version: \d+\n", re.sub(r"^\| ?", "", text, flags=re.M), flags=re.M)
+        intake.notes["earlier versions left out"] += len(versions) - 2
+        more, _, text = (versions[1] if len(versions) > 1 else text).partition("\n\n")
+        fields += _SIGTOP_FIELD.findall(more)
+    text, quotes = _SIGTOP_QUOTE.subn("", text, 1) if _SIGTOP_QUOTE.match(text) else (text, 0)
+    intake.notes[QUOTES] += quotes
+    intake.notes["reactions left out"] += sum(field == "Reaction" for field, _ in fields)
+    files = [value.rpartition(" (")[0] for field, value in fields if field == "Attachment"]
+    shared = ", ".join(file_named("" if file == "no filename" else file) for file in files)
+    name = _SIGTOP_NUMBER.sub("", known.get("From", "")) or "someone"
+    name = (intake.options.speaker or name) if name == "You" else name
+    at = any_time(known.get("Sent"), intake.options.local)
+    if not text.strip() and not shared:
+        intake.notes["deleted messages, calls and empty messages left out"] += 1
+        return
+    yield Entry(where, "user", name, text.strip(), shared, at=at)
+
+
 FORMAT = format_named("signal", _read, _sniff)
+
+
+def _is_sigtop(intake: Intake) -> bool:
+    named = intake.lines[0].startswith("Conversation: ")
+    return named and any(line.startswith("Type: ") for line in intake.lines)
+
+
+SIGTOP = format_named("sigtop", _read_sigtop, _is_sigtop)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import cast
 
 from theanine.errors import BadInput
@@ -23,6 +24,7 @@ from theanine.importers.schema import (
     Object,
     as_object,
     check,
+    get,
     is_object,
     objects_in,
 )
@@ -40,6 +42,7 @@ _APP = "\0app"
 """Suffix that marks the names of apps in the list of people; it has a NUL, so no name ends so."""
 _FIELDS = wording("fields")
 _SAID_IN_BLOCKS = frozenset(_FIELDS["in_slack_blocks"])
+_AUTHOR = re.compile(rb'"user": ?"(\w+)"')
 _LINK = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 
 
@@ -53,6 +56,8 @@ def _read(intake: Intake) -> Iterator[History]:
         name = _person(user)
         people[str(user.get("id"))] = name + (_APP if user.get("is_bot") is True else "")
         note_unread(intake.notes, user, [name])
+    for id, name in _others(folder, root, people).items():
+        people.setdefault(id, name)
     days: dict[str, list[str]] = {}
     for file in folder.names:
         name, _, day = file.removeprefix(root).rpartition("/")
@@ -82,6 +87,21 @@ def _person(user: Object) -> str:
     return next(
         (name.strip() for name in names if isinstance(name, str) and name.strip()), "someone"
     )
+
+
+def _others(folder: Folder, root: str, people: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of people who aren't listed any more, as their own messages have them."""
+    found: dict[str, str] = {}
+    for file in folder.names:
+        if not (file.startswith(root) and _DAY.fullmatch(file.rpartition("/")[2])):
+            continue
+        with suppress(BadInput), folder.open(file) as source:
+            if {each.decode() for each in _AUTHOR.findall(source.raw().read())} <= people.keys():
+                continue
+            for _, value in select(source.stream(), file, ITEMS):
+                if is_object(profile := get(value, "user_profile")):
+                    found.setdefault(str(get(value, "user")), _person(profile))
+    return found
 
 
 def _conversations(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
+import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Generator, Iterator
+import weakref
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +17,43 @@ from typing import BinaryIO, TextIO, cast
 
 from theanine.errors import BadInput
 from theanine.importers.schema import Object, as_object, is_object, parse
+
+_CONTROLS = bytes({*range(32)} - {*b"\t\n\r"})
+_VALUE = rb'(?!["{\[\s]|(?:-?\d[\d.eE+-]*|true|false|null)\s*(?:[,}\]]|$))'
+_UNQUOTED = re.compile(
+    rb'(?m)^([ \t]*"[^"\\\n]*"[ \t]*:[ \t]*)' + _VALUE + rb"([^\n]+?)(,?[ \t]*\r?)$"
+)
+_WRONG: Mapping[re.Pattern[bytes], Callable[[re.Match[bytes]], bytes]] = {
+    # An escape that JSON lacks, such as Telegram's \x0B.
+    re.compile(rb'(?<!\\)((?:\\\\)*)\\(?!["\\/bfnrtu])(?:x([0-9A-Fa-f]{2}))?'): lambda found: (
+        found[1] + (rb"\u00" + found[2] if found[2] else rb"\\")
+    ),
+    re.compile(b"[%s]" % re.escape(_CONTROLS)): lambda found: b"\\u%04x" % ord(found[0]),
+    # A value without quotation marks, in JSON that has a line for each field.
+    _UNQUOTED: lambda found: (
+        found[1] + json.dumps(found[2].decode("utf-8", "replace")).encode() + found[3]
+    ),
+}
+"""Patterns of invalid JSON that some programs write, with the valid JSON for each match."""
+_ASSIGNED = re.compile(
+    rb"\s*(?:(?:var|let|const)\s+\w{1,80}|(?:window|self|globalThis)\.[\w.]{1,120})\s*=\s*(?=[\[{])"
+)
+"""The beginning of a script that assigns JSON to a name, up to the JSON."""
+_ODD_ESCAPE, _ODD_VALUE = re.compile(rb'\\[^"/bfnrtu]'), re.compile(rb'":[ \t]*' + _VALUE)
+
+
+def _temporary_file() -> BinaryIO:
+    """Return an empty file, in main memory while it is small; whoever reads it closes it."""
+    return cast("BinaryIO", tempfile.SpooledTemporaryFile(_IN_MEMORY))
+
+
+def _is_wrong(block: bytes) -> bool:
+    """Return whether a block has something wrong, by what can be found fast."""
+    has_value = _ODD_VALUE.search(block) and _UNQUOTED.search(block)
+    escapes = block.replace(rb"\\", b"")
+    has_control = len(block.translate(None, _CONTROLS)) < len(block)
+    return bool(has_control or has_value or _ODD_ESCAPE.search(escapes))
+
 
 STANDARD_INPUT = "standard input"
 """The name of a stream in messages."""
@@ -23,6 +63,7 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _HEAD = 1 << 16
 _MAX_LINE = 64 << 20
 _IN_MEMORY = 8 << 20
+_END = 80
 
 
 class Source:
@@ -58,6 +99,47 @@ class Source:
     def stem(self) -> str:
         """Its name without folder and suffix."""
         return Path(self.name).stem
+
+    def unpacked(self) -> Source:
+        """Return the JSON document that is written in a text or a script, if the source is such."""
+        if assigned := _ASSIGNED.match(self.head):
+            copy = _temporary_file()
+            stream = self.raw()
+            stream.seek(assigned.end())
+            shutil.copyfileobj(stream, copy)
+            end = copy.tell()
+            copy.seek(max(0, end - _END))
+            tail = copy.read()
+            copy.truncate(end - len(tail) + len(tail.rstrip(b"; \r\n\t")))
+            return self._replaced(copy)
+        if self.head.lstrip().startswith((b'"{', b'"[', b'"\\n')):
+            with suppress(BadInput):
+                text = parse(self.text(), "")
+                if isinstance(text, str) and text.lstrip().startswith(("{", "[")):
+                    return self._replaced(io.BytesIO(text.encode("utf-8", "replace")))
+        return self
+
+    def put_right(self) -> Source:
+        """Return it with the JSON that programs write wrongly as it was meant; or itself."""
+        if not any(map(_is_wrong, self._blocks())):
+            return self
+        copy = _temporary_file()
+        for block in self._blocks():
+            for wrong, right in _WRONG.items():
+                block = wrong.sub(right, block)
+            copy.write(block)
+        return self._replaced(copy)
+
+    def _replaced(self, stream: BinaryIO) -> Source:
+        source = Source(stream, self.name, self.path, self.modified)
+        weakref.finalize(source, stream.close)
+        return source
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Yield its bytes in blocks of whole lines."""
+        stream = self.stream()
+        while block := stream.read(_IN_MEMORY):
+            yield block + stream.readline(_MAX_LINE)
 
     def raw(self) -> BinaryIO:
         """Return its bytes from the very start."""

@@ -26,6 +26,7 @@ from theanine.fences import without_remembered
 from theanine.importers.base import ZONELESS, Entry, Intake
 from theanine.importers.dates import Calendar
 from theanine.importers.json_stream import select
+from theanine.importers.markup import without_markup
 from theanine.importers.schema import Object, Path, as_object, get, is_object, objects_in
 from theanine.importers.sessions import NO_TIME, SYNTHETIC, ChatSessions, SessionBuilder
 from theanine.importers.wording import read_data, wording
@@ -38,6 +39,7 @@ ROLES: Mapping[str, Role] = {
 }
 SYSTEM = "system and tool messages left out"
 EMPTY = "empty messages left out"
+INSTRUCTIONS = "instructions and settings left out"
 HIDDEN = "hidden messages left out"
 OTHER_BRANCHES = "messages of other branches left out"
 NO_TEXT = "conversations without text"
@@ -53,18 +55,23 @@ class Layout:
     Fields of several names are tried in order. A path is of keys with dots between them.
 
     Attributes:
-        talks: the path to the list of conversations; empty if the document is one, or a list.
+        talks: the path to the list of conversations, with ``?`` for keys that are their titles;
+            empty if the document is one, or a list.
         messages: the paths to a conversation's messages; empty if the document itself is a list, or
             lines, of messages.
         item: the path from an item of the messages to the message itself.
-        role, words, name, time, id: names of a message's fields.
+        role, subject, words, name, time, id: names of a message's fields.
         parent, children: of a tree, the message before and those after it.
         current, talk_id, title, talk_time: names of a conversation's fields.
         roles: roles by the names that this format has for them, in lower case.
         ours: names of fields that are true if the user wrote the message.
+        talk: the path to the id of its conversation, of messages that lie in one list.
         people: whether it is a chat between people, whose sessions are cut at pauses.
         mojibake: whether its UTF-8 is written as Latin-1.
         every_time: whether a message without a time is odd even if no other has one.
+        left_out: why messages aren't read, by a path at which they have something, or by a path,
+            "=" and a regular expression for the whole of what they have there.
+        shared: what messages without words brought along, by such a rule.
     """
 
     messages: Sequence[Path]
@@ -80,12 +87,16 @@ class Layout:
     title: Sequence[Path]
     talk_time: Sequence[Path]
     ours: Sequence[Path]
+    subject: Sequence[Path] = ()
     talks: Path = ""
+    talk: Path = ""
     item: Path = ""
     roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
     people: bool = False
     mojibake: bool = False
     every_time: bool = False
+    left_out: Mapping[str, str] = field(default_factory=dict[str, str])
+    shared: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def layout_named(name: str) -> Layout:
@@ -167,15 +178,29 @@ def role_in(layout: Layout, message: Object) -> tuple[Role | None, str]:
     for path in layout.ours:
         if isinstance(ours := get(message, path), bool):
             return ("user" if ours else "assistant"), ""
+    unknown = ""
     for path in layout.role:
         value = get(message, path)
         if is_object(value):
             value = value.get("role") or name_of(value)
         if isinstance(value, str) and value.strip():
             named = value.strip().lower()
-            role = layout.roles.get(named) or ROLES.get(named)
-            return role, "" if role else storable(value.strip())
-    return None, ""
+            if role := layout.roles.get(named) or ROLES.get(named):
+                return role, unknown
+            unknown = unknown or storable(value.strip())
+    return None, unknown
+
+
+def first_rule(rules: Mapping[str, str], message: Object) -> str:
+    """Return what the first rule says that a message fits, such as of ``left_out``; or nothing."""
+    for rule, why in rules.items():
+        path, _, pattern = rule.partition("=")
+        value = get(message, path)
+        if value and not pattern:
+            return why
+        if pattern and value is not None and re.fullmatch(pattern, str(value), re.DOTALL):
+            return why
+    return ""
 
 
 def read_entry(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
@@ -190,6 +215,10 @@ def read_entry(intake: Intake, layout: Layout, message: Object, where: str) -> S
         if words:
             break
     share_files(words, message)
+    subject = name_of(first_of(message, layout.subject))
+    words.texts[:0] = [subject] if subject else []
+    if not words and (shared := first_rule(layout.shared, message)):
+        words.shared.append(shared)
     name = name_of(first_of(message, layout.name))
     return finish(intake, message, words, Entry(where, role, name or named), layout)
 
@@ -231,7 +260,8 @@ def finish(
     if not words:
         named = (*layout.name, *layout.role, *layout.time, *layout.children)
         skipped = {path.partition(".")[0] for path in named} | _ABOUT_PEOPLE
-        if not (said := said_in(message, skipped)):
+        noted = {text.strip() for text in words.passed}
+        if not (said := [text for text in said_in(message, skipped) if text not in noted]):
             intake.notes[EMPTY] += 1
             return ()
         words.texts += said
@@ -239,7 +269,9 @@ def finish(
         intake.repaired("NUL characters taken out", entry.where)
     text = words.text
     if entry.role == "assistant":
-        text = without_thoughts(text, intake.notes)
+        text = without_markup(text, intake.notes)
+    elif entry.role == "user" and "</" in text:
+        text = without_frames(text, intake.notes)
     entry.text, entry.attachment = without_remembered(text), words.attachment
     if not entry.text.strip() and not entry.attachment:
         intake.notes[EMPTY] += 1
@@ -265,20 +297,24 @@ def documents(words: Words, entry: Entry) -> Iterator[Entry]:
         yield replace(entry, role="tool", name=name, text=text, attachment="", key=key)
 
 
-_THOUGHT = re.compile(
-    r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)\s*"
-    r"|<details\s+type=\"(?:reasoning|tool_calls|code_interpreter)\".*?(?:</details>|\Z)\s*",
-    re.DOTALL | re.IGNORECASE,
-)
+_FRAME = re.compile(rf"^<({'|'.join(_FIELDS['frames'])})>", re.IGNORECASE | re.MULTILINE)
 
 
-def without_thoughts(text: str, notes: Counter[str]) -> str:
-    """Return an answer without the thoughts that local models write into it, noting them."""
-    if "<think" not in text and "<details" not in text and "<reasoning" not in text:
-        return text
-    text, count = _THOUGHT.subn("", text)
-    notes["thoughts left out"] += count
-    return text
+def without_frames(text: str, notes: Counter[str]) -> str:
+    """Return a user's words without what programs put round them for a model, noting it."""
+    kept: list[str] = []
+    end, unclosed = 0, set[str]()
+    for opening in _FRAME.finditer(text):
+        close = f"</{opening[1]}>"
+        if opening.start() < end or close in unclosed:
+            continue
+        if (at := text.find(close, opening.end())) < 0:
+            unclosed.add(close)
+            continue
+        kept.append(text[end : opening.start()])
+        end = at + len(close)
+    notes[INSTRUCTIONS] += len(kept)
+    return "".join((*kept, text[end:])).strip() if kept else text
 
 
 def read_talks(
@@ -309,16 +345,24 @@ def read_talks(
                 yield from session.read(messages, read, name)
     if loose:
         about = _header(loose, layout)
-        rows: list[object] = [record for _, record in loose]
-        yield from Talk(intake, layout, about, intake.stem, intake.name, calendar).read(
-            rows, read, name, places=[where for where, _ in loose]
-        )
+        if not about:
+            about, intake.around = intake.around, {}
+        talks: dict[str, list[tuple[str, Object]]] = {}
+        for where, record in loose:
+            id = key_of(get(record, layout.talk)) if layout.talk else None
+            talks.setdefault(id or intake.stem, []).append((where, record))
+        for key, group in talks.items():
+            rows: list[object] = [record for _, record in group]
+            places = [where for where, _ in group]
+            talk = Talk(intake, layout, about, key, intake.name, calendar)
+            yield from talk.read(rows, read, name, places=places)
 
 
 def looks_like_talk(record: Object, layout: Layout) -> bool:
     """Return whether an object is a conversation whose messages are missing."""
     words = {path.partition(".")[0] for path in (*layout.words, *layout.role, *layout.ours)}
-    return not words & record.keys()
+    message = get(record, layout.item)
+    return not words & (message if is_object(message) else record).keys()
 
 
 def _header(loose: list[tuple[str, Object]], layout: Layout) -> Object:
@@ -329,13 +373,21 @@ def _header(loose: list[tuple[str, Object]], layout: Layout) -> Object:
 
 
 def _talks(intake: Intake, layout: Layout) -> Iterator[tuple[str, Object]]:
-    if layout.talks and intake.kind == "json" and layout.talks.split(".")[0] in intake.first:
-        pattern = tuple(layout.talks.split("."))
-        note_unread(intake.notes, without(intake.first, layout.talks.removesuffix(".*")), ())
-        for place, value in select(intake.source.stream(), intake.name, pattern):
+    path = layout.talks.split(".")
+    if layout.talks and intake.kind == "json" and path[0] in ("?", *intake.first):
+        patterns = [(*outer, *path) for outer in intake.inside or [()]]
+        roots: set[str] = set()
+        if path[0] != "?":
+            note_unread(intake.notes, without(intake.first, layout.talks[:-2]), ())
+        for place, value in select(intake.source.stream(), intake.name, *patterns):
             where = f"{intake.name}, {'.'.join(map(str, place))}"
+            roots.add(str(place[0]))
+            if path[-1] == "?":
+                value = {"title": place[-1], "messages": value}
             with intake.catching():
                 yield where, as_object(value, where)
+        if path[0] == "?":
+            note_unread(intake.notes, intake.first, (), roots)
         return
     yield from intake.records()
 
@@ -390,7 +442,11 @@ class Talk:
                     note_unread(self._intake.notes, rest, (), self._layout.children)
                     if message is None:
                         continue
-                found = read(self._intake, self._layout, as_object(message, where), where)
+                message = as_object(message, where)
+                if why := first_rule(self._layout.left_out, message):
+                    self._intake.notes[why] += 1
+                    continue
+                found = read(self._intake, self._layout, message, where)
                 for number, entry in enumerate(found):
                     entry.key = (f"{id}/{number}" if number else id) if id else entry.key
                     entries.append(entry)
@@ -409,6 +465,10 @@ class Talk:
         if not entries:
             return
         entries = _oldest_first(entries)
+        if "last_id" in self._about and not any(entry.at for entry in entries):
+            # OpenAI's lists have the newest item first, and their items may have no times.
+            ends = entries[0].role, entries[-1].role
+            entries = entries[::-1] if ends == ("assistant", "user") else entries
         self._fill_roles(entries)
         dated = self._fill_times(entries, at)
         if self._layout.people and dated:

@@ -17,7 +17,7 @@ from typing import cast
 from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.folder import Folder
 from theanine.importers.json_stream import Place, select
-from theanine.importers.schema import Object, as_object, is_object, objects_in
+from theanine.importers.schema import Object, as_object, is_object, objects_in, unpacked
 from theanine.importers.sessions import chat_sessions
 from theanine.importers.table import finish, full_name, layout_named, name_of
 from theanine.importers.web_pages import is_telegram_page, telegram_blocks
@@ -133,8 +133,19 @@ def _share(words: Words, message: Object) -> None:
     elif message.get("file"):
         shared.append(file_named(message.get("file_name")))
     shared += _place_and_contact(message)
+    _share_lists(words, message)
+    if isinstance(found := message.get("shared"), list):  # of a web page
+        shared += [each for each in cast("list[object]", found) if isinstance(each, str)]
+    if isinstance(author := message.get("forwarded_from"), str):
+        shared.append(f"a message forwarded from {author}")
+
+
+def _share_lists(words: Words, message: Object) -> None:
+    """Add polls, invoices and the like, with their items."""
+    shared = words.shared
     for name, what in _SHARED["fields"].items():
-        if is_object(value := message.get(name)):
+        if value := unpacked(packed := message.get(name)):
+            words.passed += [packed] if isinstance(packed, str) else []  # as invoices are
             label = _titled(what, _text(value.get("question") or value.get("title")))
             items = objects_in(value.get("answers") or value.get("items") or value.get("options"))
             listed = "; ".join(text for each in items if (text := _text(each.get("text"))))
@@ -142,10 +153,6 @@ def _share(words: Words, message: Object) -> None:
                 shared.append(f"{label}: {listed}")
             elif not words.share(label, value, ("question", "title")):
                 shared.append(label)
-    if isinstance(found := message.get("shared"), list):  # of a web page
-        shared += [each for each in cast("list[object]", found) if isinstance(each, str)]
-    if isinstance(author := message.get("forwarded_from"), str):
-        shared.append(f"a message forwarded from {author}")
 
 
 def _place_and_contact(message: Object) -> Iterator[str]:

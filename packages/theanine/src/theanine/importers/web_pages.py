@@ -11,7 +11,7 @@ import html
 import json
 import re
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import cast
@@ -134,6 +134,8 @@ def head_of(intake: Intake) -> str:
 
 # Google Takeout
 
+_LISTED = re.compile(r"[-–•]\s*(?P<name>[^\n]{1,200}?(?P<suffix>\.\w{2,5})?)")
+
 
 def is_activity_page(intake: Intake) -> bool:
     """Return whether a page is Takeout's activity of Gemini."""
@@ -161,7 +163,8 @@ def activity_cells(intake: Intake) -> Iterator[tuple[str, Object]]:
         )
         date = next((i for i in reversed(dates) if i < first_block), dates[0] if dates else None)
         split = first_block if date is None else date
-        title = Node("div", {}, children[:split]).text()
+        asked = Node("div", {}, children[:split])
+        title, files = _attached(asked.text(), [n.text() for n in asked.all() if n.tag == "a"])
         answer = Node("div", {}, children[split + (date is not None) :]).text()
         links = (node.attributes.get("href", "") for node in cell.all())
         yield (
@@ -169,6 +172,7 @@ def activity_cells(intake: Intake) -> Iterator[tuple[str, Object]]:
             {
                 "header": product.text() if product else "Gemini",
                 "title": title,
+                "attachedFiles": files,
                 "time": cast("str", children[date]).strip() if date is not None else None,
                 "titleUrl": next((link for link in links if "gemini.google.com/app/" in link), ""),
                 "safeHtmlItem": [{"html": html.escape(answer).replace("\n", "<br>")}]
@@ -176,6 +180,25 @@ def activity_cells(intake: Intake) -> Iterator[tuple[str, Object]]:
                 else [],
             },
         )
+
+
+def _attached(title: str, links: Sequence[str]) -> tuple[str, list[str]]:
+    """Return a title without the files that are listed below it, and their names.
+
+    Above the list, in any language, is a line with how many there are.
+    """
+    lines, files = title.split("\n"), list[str]()
+    while lines and (match := _LISTED.fullmatch(lines[-1])):
+        if match["name"] not in links and not match["suffix"]:
+            break
+        files.insert(0, match["name"])
+        lines.pop()
+        while lines and not lines[-1]:
+            lines.pop()
+    count = re.findall(r"\d+", lines[-1]) if files and len(lines) > 1 else []
+    if not files or [int(each) for each in count] != [len(files)]:
+        return title, []
+    return "\n".join(lines[:-1]).strip(), files
 
 
 # Telegram
@@ -293,11 +316,36 @@ def discord_blocks(intake: Intake) -> Iterator[tuple[str, Object]]:
 
 def is_messenger_page(intake: Intake) -> bool:
     """Return whether a page is a chat of Messenger or Instagram."""
-    return "uiBoxWhite" in (head := head_of(intake)) and "noborder" in head
+    head = head_of(intake)
+    return ("uiBoxWhite" in head and "noborder" in head) or _is_old_page(head)
 
 
-def messenger_talk(intake: Intake) -> Object:
-    """Return a chat that Messenger or Instagram exported as HTML, as their JSON has it."""
+def _is_old_page(head: str) -> bool:
+    return 'class="thread"' in head and 'class="message_header"' in head
+
+
+def messenger_talks(intake: Intake) -> Iterable[Object]:
+    """Return the chats on a page of Messenger or Instagram, as their JSON has them."""
+    return (_old_threads if _is_old_page(head_of(intake)) else _new_thread)(intake)
+
+
+def _old_threads(intake: Intake) -> Iterable[Object]:
+    """Return the threads on a page of Facebook's until 2018, in which words follow their heads."""
+    threads: dict[str, list[object]] = {}
+    for block in blocks(intake, "thread"):
+        title = " ".join(each for each in block.children if isinstance(each, str)).strip()
+        messages = threads.setdefault(title, [])
+        for node in block:
+            if header := node.find("message_header"):
+                parts = [each.text() if each else "" for each in map(header.find, ("user", "meta"))]
+                messages.append({"sender_name": parts[0], "timestamp": parts[1], "content": ""})
+            elif messages and (text := node.text()):
+                last = cast("Object", messages[-1])
+                last["content"] = f"{last['content']}\n{text}".strip()
+    return [{"title": title, "messages": messages} for title, messages in threads.items()]
+
+
+def _new_thread(intake: Intake) -> Iterable[Object]:
     title, messages = "", list[object]()
     for block in blocks(intake, "noborder", tags=("title",)):
         if block.tag == "title":
@@ -321,7 +369,7 @@ def messenger_talk(intake: Intake) -> Object:
                 "photos": [{"uri": n.attributes.get("src", "")} for n in pictures],
             }
         )
-    return {"title": title, "messages": messages}
+    return [{"title": title, "messages": messages}]
 
 
 # ChatGPT

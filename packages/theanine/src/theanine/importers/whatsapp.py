@@ -67,6 +67,8 @@ _CLOCK_IN_WORDS = re.compile(r"\d{1,2}(?:[:.]|\s?h\s?)\d\d(?!\d)")
 _SPEAKER = re.compile(
     rf"[{MARKS}~]*{_SPACE}*(?P<speaker>[^:]{{1,80}}?){_SPACE}?:(?: |$)(?P<text>.*)"
 )
+_TIGHT = re.compile(rf"[{MARKS}~]*{_SPACE}*(?P<speaker>[^:：]{{1,80}}?)[:：](?P<text>(?!//)\S.*)")
+"""A name with no space after its colon; only if other lines tell that it is one."""
 _QUOTES = re.compile(r"[\"“”„«»]")
 _MARKED = r"<(?P<mark>[^<>\d:]{3,80})>"
 """What Android writes itself, in any language: a sentence in angle brackets."""
@@ -206,7 +208,7 @@ def _header_in_words(match: re.Match[str]) -> _Header | None:
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """How well the dates of a file fit one order of day, month and year.
+    """The faults that the dates of a file have in one order of day, month and year.
 
     Attributes:
         faults: how many dates can't be, and how often one is before the previous one.
@@ -283,12 +285,14 @@ class _Survey:
     Attributes:
         headers: those whose dates are written otherwise than the one above them.
         speakers: the lines that begin with each possible speaker's name.
+        tight: those with no space after the colon.
         layout: that of the first header.
         crlf: whether messages end with CR LF, so that lines that end with LF are in them.
     """
 
     headers: list[_Header] = field(default_factory=list[_Header])
     speakers: Counter[str] = field(default_factory=Counter[str])
+    tight: Counter[str] = field(default_factory=Counter[str])
     layout: str = ""
     crlf: bool = False
 
@@ -296,8 +300,16 @@ class _Survey:
         last = self.headers[-1] if self.headers else None
         if last is None or header.written_date != last.written_date:
             self.headers.append(header)
-        if speaker := _SPEAKER.fullmatch(header.rest):
-            self.speakers[speaker["speaker"].strip()] += 1
+        for pattern, names in ((_SPEAKER, self.speakers), (_TIGHT, self.tight)):
+            if speaker := pattern.fullmatch(header.rest):
+                names[speaker["speaker"].strip()] += 1
+                break
+
+    def said(self, line: str) -> re.Match[str] | None:
+        """Return the speaker and the words of the first line of a message; None for a note."""
+        if (match := _SPEAKER.fullmatch(line)) or not (match := _TIGHT.fullmatch(line)):
+            return match
+        return match if match["speaker"].strip() in self.speakers else None
 
     def order(self, intake: Intake) -> _Order:
         """Return the order of day, month and year, noting if nothing tells it."""
@@ -344,6 +356,9 @@ def _survey(intake: Intake) -> _Survey:
             if not survey.is_unlike(header, after_crlf):
                 survey.add(header)
         after_crlf = line.endswith("\r") if line.strip() else after_crlf
+    for name, count in survey.tight.items():
+        if name in survey.speakers or (count > 1 and not name[-1:].isdigit()):
+            survey.speakers[name] += count
     return survey
 
 
@@ -401,7 +416,7 @@ def _message(
 ) -> Iterator[Entry]:
     where = f"{intake.name}, line {number}"
     with intake.catching():
-        match = _SPEAKER.fullmatch(lines[0])
+        match = survey.said(lines[0])
         speaker = match["speaker"].strip() if match else ""
         if not match or not speaker:
             intake.notes["system lines left out"] += 1

@@ -14,7 +14,7 @@ from collections.abc import Container, Iterable, Sequence
 from datetime import UTC
 from typing import cast
 
-from theanine.importers.schema import MAX_BYTES, Object, is_object, printable
+from theanine.importers.schema import MAX_BYTES, Object, get, is_object, printable
 from theanine.importers.wording import wording
 from theanine.importers.written_dates import written_time
 from theanine.messages.parts import (
@@ -29,6 +29,8 @@ from theanine.messages.parts import (
 
 TOOLS = "tool calls and results left out"
 THOUGHTS = "thoughts left out"
+REPORTS = "reports of the program left out"
+QUOTES = "quotes of other messages left out"
 UNREAD = "words in other fields left out: "
 _REASONS = {why: re.compile(field, re.IGNORECASE) for why, field in wording("left_out").items()}
 """Why the words of a field are no part of a dialogue, by its name."""
@@ -46,7 +48,9 @@ _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://|data:|www\.|mailto:)\S*$", re.IGNORE
 _PROSE = re.compile(r"\w['’.,;:!?)]*\s+['‘\"(¿¡]*\w")
 _DATED = re.compile(r"[\d\s.,:/TZ+()-]*(?:[A-Z]{2,5}|AM|PM)?[\d\s.,:/TZ+()-]*")
 _DOCUMENTS = re.compile("|".join(_FIELDS["document_tools"]), re.IGNORECASE)
-_TOOL_RESULT = re.compile(r"tool_call_result|(?:tool_)?(?:search|open|read_link|fetch|find)")
+_TOOL_RESULT = re.compile(
+    r"tool_(?:call_result|response)|(?:tool_)?(?:search|open|read_link|fetch|find)"
+)
 _SHARED = {"image": "a picture", "file": "a file", "audio": "a recording", "video": "a video"}
 
 
@@ -203,26 +207,26 @@ class Words:
 
     def _add_part(self, part: Object, depth: int) -> None:
         kind = part_kind(part)
-        named = in_snake_case(str(part.get("type") or ""))
+        named = in_snake_case(str(part.get("type") or part.get("pt") or ""))
         style = part.get("style")
-        thinks = is_object(style) and style.get("type") == "thinking"
+        thinks = get(style, "type") == "thinking" or part.get("aType") == "reasoning"
         if kind == "reasoning" or thinks or named in ("think", "thoughts", "thought"):
             self._leave_out(part, THOUGHTS)
         elif kind == "result" or is_result(part) or _TOOL_RESULT.match(named):
             self._leave_out(part, TOOLS)
-        elif kind == "call" or is_call(part) or "tool_call" in named:
+        elif kind == "call" or is_call(part) or re.search("tool_(?:call|invocation)", named):
             if not self._add_document(part):
                 self._leave_out(part, TOOLS)
         elif kind in _SHARED or named in _SHARED or "video" in named:
             self._share_file(part, _SHARED.get(kind) or _SHARED.get(named) or "a video")
         elif "debug" in named:
-            self._leave_out(part, "reports of the program left out")
+            self._leave_out(part, REPORTS)
         else:
             field = next((f for f in _FIELDS["texts"] if part.get(f) not in (None, "", [])), None)
-            before = len(self.texts), len(self.shared)
+            before = len(self.texts), len(self.shared), len(self.passed)
             if field is not None:
                 self.add(part[field], depth + 1)
-            if before == (len(self.texts), len(self.shared)):
+            if before == (len(self.texts), len(self.shared), len(self.passed)):
                 said = said_in(part, ("type", "content_type", "language"))
                 self.texts += said
                 self._notes["parts that are not text left out"] += not said and bool(part)

@@ -199,9 +199,13 @@ def _in_numbers(text: str) -> WrittenDate | None:
 
 
 def _with_name(text: str) -> WrittenDate | None:
-    """Return a date with the name of a month: the last one, as weekdays can be called the same."""
-    words = list(_WORDS.finditer(text))
-    for i in range(len(words) - 1, -1, -1):
+    """Return a date with the name of a month: the last one, as weekdays can be called the same.
+
+    A name with an ending counts if there is none without, as "kello" before a time begins with one.
+    """
+    words, months = list(_WORDS.finditer(text)), _words()[1]
+    order = sorted(range(len(words)), key=lambda i: (_fold(words[i][0]) in months, i), reverse=True)
+    for i in order:
         if words[i][0].isdecimal() or (month := month_of(words[i][0])) is None:
             continue
         numbers = [(abs(j - i), j > i, word) for j, word in enumerate(words) if word[0].isdecimal()]
