@@ -88,7 +88,12 @@ def read(language: str) -> dict[str, Any]:
         "ago": ago,
         "numbers": numbers,
     }
-    return {kind: entries | more(language, kind) for kind, entries in words.items()}
+    wrong = MORE.get(language, {}).get("not", {}).get("words", "").split(", ")
+    return {
+        kind: {word: english for word, english in entries.items() if word not in wrong}
+        | more(language, kind)
+        for kind, entries in words.items()
+    }
 
 
 def more(language: str, kind: str) -> dict[str, Any]:

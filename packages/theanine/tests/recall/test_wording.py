@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 import theanine
-from theanine.recall.spelling import is_common_word
+from theanine.recall.spelling import common_words, is_common_word
 from theanine.types import History, Transcript, Utterance
 
 START = datetime(2025, 3, 1, 9, tzinfo=UTC)
@@ -94,3 +94,9 @@ def test_what_refers_to_the_answer_is_shown(ana: theanine.UserMemory) -> None:
 )
 def test_what_the_assistant_said_is_shown(ana: theanine.UserMemory, question: str) -> None:
     assert "less water and more shade" in ana.recall(question, limit=3).text
+
+
+def test_common_words_are_whole_and_common() -> None:
+    words = common_words(1_000)
+    assert len({*words}) == 1_000 and {"people", "house"} <= {*words}
+    assert all(word.isalpha() and is_common_word(word) for word in words)

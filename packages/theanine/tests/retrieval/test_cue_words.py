@@ -547,3 +547,12 @@ def test_a_cue_is_a_word_of_its_own() -> None:
     assert not first_person.search("मैंगो")
     assert not cue_words.TEXT_CUES["tr"]["first person"].search("yardım geldi")
     assert cue_words.TEXT_CUES["ar"]["time"].search("وأمس")
+
+
+@pytest.mark.parametrize("thanks", ["Thank you", "Thanks", "Great, thanks a lot"])
+@pytest.mark.parametrize(
+    "end", ["that's all", "that is all for now", "that was it", "nothing else"]
+)
+def test_an_end_says_nothing(thanks: str, end: str) -> None:
+    assert is_small_talk(f"{thanks}, {end}.") and is_small_talk(f"{end.capitalize()}. {thanks}!")
+    assert not is_small_talk(f"{thanks}, {end} about the boat.")

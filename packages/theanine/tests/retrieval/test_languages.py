@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -339,7 +340,7 @@ def test_a_long_run_in_writing_without_spaces_is_one_word(length: int) -> None:
 @pytest.mark.parametrize("language", COLUMNS[1:])
 def test_everyday_words_are_many_and_not_empty(language: str) -> None:
     known = everyday_words(language)  # pyright: ignore[reportArgumentType]
-    assert len(known) > 500
+    assert len(known) > 1_500
     assert all(word and all(english) for word, english in known.items())
 
 
@@ -428,3 +429,47 @@ def test_recall_answers_in_the_language_of_the_question(language: str, tmp_path:
             question: user.recall(question, limit=1).text for question in conversation if question
         }
     assert [q for q, text in first.items() if conversation[q] not in text] == []
+
+
+ENGLISH_LOG = {
+    "plumber": "The plumber fixed the leak under the kitchen sink for 145 pounds.",
+    "choir": "Our choir rehearses in the hall next to the church.",
+    "tooth": "The dentist pulled a tooth, and I slept all afternoon.",
+    "ladder": "I fell off the ladder while I was painting the ceiling.",
+    "umbrella": "Somebody stole my umbrella at the library.",
+    "goat": "A goat ate the neighbour's hat.",
+}
+FOREIGN: dict[Language, dict[str, str]] = {
+    "de": {"Wo probt unser Chor?": "choir", "Wer hat meinen Regenschirm gestohlen?": "umbrella"},
+    "es": {"¿Quién arregló el fregadero?": "plumber", "¿Qué comió la cabra?": "goat"},
+    "fr": {"Qui a volé mon parapluie ?": "umbrella", "Qu'a fait le dentiste ?": "tooth"},
+    "it": {"Dove prova il nostro coro?": "choir", "Da dove sono caduta dipingendo?": "ladder"},
+    "pt": {"O que fez o dentista?": "tooth", "O que comeu a cabra?": "goat"},
+    "hr": {"Tko mi je ukrao kišobran?": "umbrella", "Što je napravio zubar?": "tooth"},
+    "ru": {"Кто украл мой зонтик?": "umbrella", "Что съела коза?": "goat"},
+    "tr": {"Şemsiyemi kim çaldı?": "umbrella", "Keçi ne yedi?": "goat"},
+    "ko": {"누가 내 우산을 훔쳤어?": "umbrella", "염소가 뭘 먹었어?": "goat"},
+    "zh": {"谁偷了我的雨伞？": "umbrella", "山羊吃了什么？": "goat"},
+    "ja": {"誰が私の傘を盗んだ？": "umbrella", "歯医者は何をした？": "tooth"},
+    "ar": {"من سرق مظلتي؟": "umbrella", "ماذا أكلت العنزة؟": "goat"},
+    "hi": {"मेरा छाता किसने चुराया?": "umbrella", "बकरी ने क्या खाया?": "goat"},
+}
+
+
+@pytest.fixture(scope="module")
+def english_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[theanine.UserMemory]:
+    with theanine.open(str(tmp_path_factory.mktemp("foreign") / "memory.db")) as client:
+        user = client.user("kim")
+        for text in ENGLISH_LOG.values():
+            with user.session() as session:
+                session.hear(text, speaker="kim")
+        yield user
+
+
+@pytest.mark.parametrize("language", FOREIGN)
+def test_a_question_in_another_language_finds_english(
+    english_log: theanine.UserMemory, language: Language
+) -> None:
+    found = {question: english_log.recall(question, limit=2).text for question in FOREIGN[language]}
+    matters = FOREIGN[language]
+    assert [q for q, text in found.items() if ENGLISH_LOG[matters[q]] not in text] == []

@@ -25,7 +25,7 @@ def day(month: int, number: int, year: int = 2024) -> tuple[date, date]:
         ("Who called on 2023-03-03?", [day(3, 3, 2023)]),
         ("Where was he in March 2023?", [(date(2023, 3, 1), date(2023, 3, 31))]),
         ("Where was he in 2023?", [(date(2023, 1, 1), date(2023, 12, 31))]),
-        ("Where was he in early February?", [(date(2024, 2, 1), date(2024, 2, 29))]),
+        ("Where was he in early February?", [(date(2024, 2, 1), date(2024, 2, 9))]),
         ("What broke in winter 2023?", [(date(2023, 12, 1), date(2024, 2, 29))]),
         ("What broke in the summer of 2023?", [(date(2023, 6, 1), date(2023, 8, 31))]),
         ("Who called on May 4?", [day(5, 4)]),

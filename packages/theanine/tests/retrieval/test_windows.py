@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import theanine
-from theanine.methods.units.config import UnitsConfig
 from theanine.retrieval.dense import DenseScorer
 from theanine.retrieval.neighbors import NeighborSmoothing
 from theanine.types import Utterance
+from theanine_methods.units.config import UnitsConfig
 
 _TALK = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40)), min_size=1, max_size=12).map(
     lambda units: sorted(units, key=lambda unit: unit[0])

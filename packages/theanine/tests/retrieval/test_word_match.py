@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theanine.retrieval.word_match import UnitWords
+from theanine.retrieval.word_match import UnitWords, prepare_words
 
 _WORDS = st.lists(st.sampled_from("kayak paddle garden tomato violin boat".split()), unique=True)
 
@@ -31,3 +31,11 @@ def test_a_match_is_the_highest_cosine_however_the_units_were_added(
             np.testing.assert_allclose(row, cosines.max(axis=0, initial=0), atol=1e-5)
             of_own = cosines.max(axis=1, initial=0)
             np.testing.assert_allclose(mean, of_own.mean() if units[unit] else 0, atol=1e-5)
+
+
+def test_words_that_were_prepared_have_the_same_vectors() -> None:
+    words = ["harpsichord", "wheelbarrow"]
+    before, weights = UnitWords().vectors(words)
+    prepare_words(words)
+    after, prepared = UnitWords().vectors(words)
+    assert (before == after).all() and (weights == prepared).all()

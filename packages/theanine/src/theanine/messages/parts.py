@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 from theanine.errors import BadInput
+from theanine.tokenizer import sanitize_json
 from theanine.types import CALLED, Message
 
 RESULT_LIMIT = 2_000
@@ -122,7 +123,8 @@ def read_call(call: Message) -> tuple[str, str, Any]:
 def call_arguments(arguments: object) -> Mapping[str, Any]:
     """Return arguments as an object; what is no JSON object is its only field, ``input``."""
     try:
-        values = json.loads(arguments) if isinstance(arguments, str) else arguments
+        # An escape in JSON may be half of a character, which no request can hold.
+        values = sanitize_json(json.loads(arguments)) if isinstance(arguments, str) else arguments
     except ValueError:
         values = arguments
     return cast("Message", values) if isinstance(values, Mapping) else {"input": values}

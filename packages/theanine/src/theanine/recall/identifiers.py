@@ -19,7 +19,12 @@ _WORD = re.compile(r"\w+")
 _RUN = re.compile(r"\d+|[^\W\d_]+")
 _BEFORE = re.compile(r"([^\W\d_]+)\.?[ #:]*$")
 _AFTER = re.compile(r" ?([A-Z][^\W\d_]+)")
-_UNIT = re.compile(r" ?(?!is\b|was\b|has\b)([^\W\d_A-Z][^\W\d_]*)")
+_UNIT = re.compile(
+    r" ?(?!(?:is|was|has|takes|goes|leaves|runs|stops|comes|gets|costs|opens|closes|arrives|"
+    r"departs|starts|begins|ends|says|needs|works|belongs|brings|stands|lies|expires|does)\b)"
+    r"([^\W\d_A-Z][^\W\d_]*)"
+)
+"""The word after a number, unless it is one of these verbs: "97 miles", not "bus 97 takes"."""
 PHONE = "phone"
 """The shape of long numbers, whatever their writing."""
 _LONG = 3
@@ -33,7 +38,7 @@ _NAMED = (
     re.compile(rf"(?<!^)(?<![.?!] )\b{_NAME}['’]s\b"),
     re.compile(
         r"\b(?:did|does|is|was|has|will|would|can|about|uncle|aunt|cousin) "
-        rf"{_NAME}\b(?! [A-Z])"
+        rf"(?:(?:Mr|Mrs|Ms|Miss|Dr|Doctor|Prof|Professor|Sir|Captain)\.? )?{_NAME}\b(?! [A-Z])"
     ),
 )
 _CAPITALIZED = re.compile(rf"(?<![.!?¿¡] )(?<!^)(?<![¿¡])\b{_NAME}\b")

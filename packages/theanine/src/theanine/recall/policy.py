@@ -19,6 +19,8 @@ class Policy:
         min_relevance_of_unknown: that for a question none of whose words was ever said, which
             likeness of meaning alone must answer.
         min_relevance_of_nonsense: that for one whose words, moreover, are in no vocabulary.
+        min_relevance_of_foreign: that for a question in another language than what comes closest:
+            few of its words are known in both, so that there is less evidence for the right answer.
         min_relevance_of_told: that for a dialogue that asks nothing, whose evidence is only what
             its matter brings to mind.
         enough: share of all relevance that may be left out: what comes after the rest of it tells
@@ -27,6 +29,8 @@ class Policy:
             fits: ``weak`` in a memory of some passages, which are few enough that each is a little
             like the question; ``weak_in_all`` by the number of passages in larger ones, where the
             evidence for one answer is spread.
+        weak_of_several: the same share where several things are asked for, of which each may have
+            little evidence.
         links: whether states of one matter and what is linked come together.
     """
 
@@ -36,8 +40,10 @@ class Policy:
     min_relevance: float = 0.03
     min_relevance_of_unknown: float = 0.1
     min_relevance_of_nonsense: float = 0.3
+    min_relevance_of_foreign: float = 0.005
     min_relevance_of_told: float = 0.001
     enough: float = 0.02
     weak: float = 0.05
     weak_in_all: float = 10.0
+    weak_of_several: float = 0.0001
     links: bool = True

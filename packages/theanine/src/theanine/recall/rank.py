@@ -31,6 +31,13 @@ NO_EVIDENCE = 1e-3
 NAMED = 0.5
 """Power of the relevance of what names the number or code of the question, or is the kind of speech
 that it asks for: surely it is meant."""
+ASKED = 0.25
+"""The same for the user's own questions, which tell nothing, if it asks for them."""
+OTHERS = 0.3
+"""Share of its relevance that is left to what others said, where somebody's words are asked for."""
+ANSWERING = 0.8
+"""Share of a passage's relevance that the answer to it has, and that the next and former words of
+its speaker have, where such words are asked for."""
 READ = 60
 """Best candidates whose texts are read for identifiers and dates."""
 DAYS_BEFORE, DAYS_AFTER = 1, 7
@@ -89,7 +96,7 @@ async def rank(
     if question.days:
         ranked = await _of_the_time(question, ranked, log)
         trace.record("time", ranked)
-    if question.of_assistant or question.asked:
+    if question.of_assistant or question.asked or question.of_speaker:
         ranked = _of_the_speech(question, ranked, candidates)
         trace.record("speech", ranked)
     if question.order and not question.spread:
@@ -184,14 +191,36 @@ async def _of_the_same(
 def _of_the_speech(
     question: Question, ranked: Sequence[RankedCandidate], candidates: CandidateIndex
 ) -> list[RankedCandidate]:
-    """Raise the assistant's words or the user's questions, where these are asked for."""
-    at = [found.position for found in ranked]
-    asked = candidates.by_user[at] & candidates.asks[at]
-    meant = candidates.by_assistant[at] if question.of_assistant else asked
-    return _sorted(
-        rated(found, found.relevance**NAMED) if is_meant else found
+    """Raise whose words are asked for, and lower others; the words go on and answer.
+
+    What was said to a relevant passage, and around one of the same speaker, is relevant as well.
+    """
+    at = np.array([found.position for found in ranked], np.int64)
+    if question.of_assistant:
+        meant = candidates.by_assistant[at]
+    elif question.of_speaker:
+        meant = candidates.is_by(question.of_speaker, at)
+    else:
+        meant = candidates.by_user[at] & candidates.asks[at]
+    power = ASKED if question.asked and not question.of_assistant else NAMED
+    best = {
+        found.position: rated(
+            found, found.relevance**power if is_meant else OTHERS * found.relevance
+        )
         for found, is_meant in zip(ranked, meant.tolist(), strict=True)
-    )
+    }
+    said = {*at[meant].tolist()}
+    for found in ranked[:REFERRING]:
+        least = ANSWERING * found.relevance
+        near = [candidates.reply_to(found.position)]
+        if found.position in said:
+            near = [candidates.said_next(found.position, step) for step in (-1, 1)]
+        for other in near:
+            if other is None or other not in said or best[other].relevance >= least:
+                continue
+            if question.asked or not candidates.asks[other]:
+                best[other] = rated(best[other], least)
+    return _sorted(best.values())
 
 
 async def _of_the_time(

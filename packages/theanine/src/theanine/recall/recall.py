@@ -30,6 +30,8 @@ from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.trace import RecallTrace
 from theanine.types import LOCAL_MODEL, Memory, Part, Recollection, Timeline, Turn, Utterance
 
+CLOSEST = 3
+"""Best matters by which the language of what comes closest is told."""
 LONG_WORD = 6
 """Letters from which a word is taken for a form of another that differs in a letter: "allergy" of
 "allergic"."""
@@ -81,7 +83,8 @@ async def recall_from_log(
     best = max((matter.relevance for matter in matters), default=None)
     floor = options.min_relevance
     if floor is None:
-        floor = _default_floor(question, log.candidates, policy)
+        is_foreign = question.asks and await _is_foreign(question, matters, log)
+        floor = _default_floor(question, log.candidates, policy, is_foreign=is_foreign)
     result = Recollection(query=asked, best_relevance=best, min_relevance=floor)
     if best is None or best < floor:
         trace.record("relevance", ())
@@ -89,7 +92,9 @@ async def recall_from_log(
     if options.min_relevance is not None:
         matters = [matter for matter in matters if matter.relevance >= options.min_relevance]
     elif question.spread:
-        matters = spread(matters, log)
+        # The user's own questions tell nothing, so their relevances say little.
+        least = 0 if question.asked else policy.weak_of_several * best
+        matters = spread([matter for matter in matters if matter.relevance >= least], log)
     elif not question.alone:
         matters = _enough(matters, log, policy)
     trace.record("relevance", _states(matters))
@@ -122,18 +127,34 @@ def _with_states(
     return ranked
 
 
-def _default_floor(question: Question, candidates: CandidateIndex, policy: Policy) -> float:
+async def _is_foreign(question: Question, matters: Sequence[Matter], log: LogIndex) -> bool:
+    """Whether a question is in another language than all that comes closest."""
+    best = [found.position for found in _states(matters[:CLOSEST])]
+    loaded = await log.load(best)
+    language = guess_language(question.text)
+    return bool(loaded) and all(guess_language(each.text) != language for each in loaded.values())
+
+
+def _default_floor(
+    question: Question, candidates: CandidateIndex, policy: Policy, *, is_foreign: bool
+) -> float:
     """Return the relevance that the best candidate must have."""
     words = content_words(question.text)
     if not words:  # "Where is it?" has no word by which to judge
         return 0.0
     if not question.asks:
         return policy.min_relevance_of_told
+    if is_foreign:
+        return policy.min_relevance_of_foreign
+    if question.asked and any(map(candidates.knows, words)):
+        return policy.min_relevance
     if any(map(candidates.tells, words)) or any(
         candidates.tells(stem(word), similar=True) for word in words if len(word) >= LONG_WORD
     ):
         return policy.min_relevance
-    is_word = guess_language(question.text) != "en" or any(map(is_common_word, words))
+    is_word = guess_language(question.text) != "en" or any(
+        is_common_word(word) or candidates.knows(word) for word in words
+    )
     return policy.min_relevance_of_unknown if is_word else policy.min_relevance_of_nonsense
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from theanine.embeddings.encoder import FOLDER
-from theanine.linking.reading import load_background
+from theanine.linking.reading import word_weights
 from theanine.recall.understand import Question
 from theanine.retrieval.languages import guess_language, is_similar, stem
 from theanine.retrieval.lexical import content_words
@@ -57,7 +58,14 @@ async def _said(word: str, log: LogIndex) -> str | None:
 
 def is_common_word(word: str) -> bool:
     """Whether an English word is in the vocabulary of the fitted encoder, or of everyday talk."""
-    return _vocabulary().token_to_id(word) is not None or talk_stem(word) in load_background().idf
+    return _vocabulary().token_to_id(word) is not None or talk_stem(word) in word_weights()
+
+
+def common_words(count: int) -> list[str]:
+    """Return so many words of the vocabulary of the fitted encoder, the most frequent first."""
+    vocabulary = _vocabulary()
+    tokens = map(vocabulary.id_to_token, range(vocabulary.get_vocab_size()))
+    return list(islice((token for token in tokens if token and token.isalpha()), count))
 
 
 @cache

@@ -24,7 +24,9 @@ MAX_QUERY = 4_000
 """Characters of a query, half of them its last: a longer one is a document, not a question."""
 _ASKS = lazy_pattern(
     r"[?？؟]\W*$|^\W*(?:what|which|who|whom|whose|when|where|why|how|tell me|remind me|list|show|"
-    r"summari[sz]e|recap|find|give me|name|do you (?:know|remember)|walk me)\b",
+    r"summari[sz]e|sum up|recap|find|give me|name|do you (?:know|remember)|"
+    r"(?:walk|talk|fill|catch|read) me|bring me up|go over|review|look up|pull up|search|"
+    r"any(?:thing|one|body)?)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 KEYWORDS = 4
@@ -32,14 +34,31 @@ KEYWORDS = 4
 _ASKS_AT_END = lazy_pattern(r"[?？؟]\W*$")
 _PAST = lazy_pattern(
     r"\b(?:did|was|were|had|have|has|been|happen\w*|said|told|went|\w{3,}ed|ate|met|saw|got|made|"
-    r"read|bought|came|left|took|gave|ran|spoke|wrote|thought|felt|heard|lost|won|paid|sold)\b",
+    r"read|bought|came|left|took|gave|ran|spoke|wrote|thought|felt|heard|lost|won|paid|sold|since|"
+    r"so far)\b",
     re.IGNORECASE,
 )
+_SPEAKING = (
+    r"say|said|saying|tell|told|recommend\w*|suggest\w*|advis\w+|propos\w+|writ\w+|wrote|draft\w*|"
+    r"translat\w+|explain\w*|answer\w*|repl\w+|mention\w*|list\w*|promis\w+|warn\w*|give|given|gave|"
+    r"come up|came up|think|thought|offer\w*|ask\w*|want\w*|call\w*|describ\w+|claim\w*|"
+    r"complain\w*|report\w*|announc\w+|admit\w*|agree\w*|refus\w+|plan\w*|intend\w*|find|found|pick\w*|"
+    r"choose|chose\w*|come|dictat\w+|teach|taught|show\w*|send|sent|make|made"
+)
+"""Verbs for what somebody may have said."""
+_ADVICE = (
+    r"advice|suggestion|recommendation|answer|reply|explanation|proposal|tip|idea|opinion|offer"
+)
 _OF_ASSISTANT = lazy_pattern(
-    r"\b(?:did|have|had|were|was it) you (?:\w+ly )?(?:ever |just |once )?(?:say|said|saying|"
-    r"tell|told|recommend\w*|suggest\w*|advis\w+|propos\w+|writ\w+|wrote|draft\w*|translat\w+|"
-    r"explain\w*|answer\w*|repl\w+|mention\w*|list\w*|promis\w+|warn\w*|give|given|come up)\b|"
-    r"\byour (?:advice|suggestion|recommendation|answer|reply|explanation|proposal|tip)s?\b",
+    rf"\b(?:did|have|had|were|was it) you (?:\w+ly )?(?:ever |just |once )?(?:{_SPEAKING})\b|"
+    rf"\b(?<!did )(?<!do )(?<!if )you (?:told|gave|suggested|recommended|advised|proposed|wrote|"
+    rf"explained|promised|offered|showed|sent) (?:me|us)\b|\byour (?:{_ADVICE})s?\b",
+    re.IGNORECASE,
+)
+_OF_SPEAKER = lazy_pattern(
+    r"\b(?:did|has|had|have) (?P<name>[^\W\d_][\w'’-]*(?: [A-Z][\w'’-]*)?) "
+    rf"(?:\w+ly )?(?:ever |just |once )?(?:{_SPEAKING})\b|"
+    rf"\b(?P<owner>[^\W\d_][\w’-]*)['’]s? (?:{_ADVICE})s?\b|\baccording to (?P<source>\w[\w'’-]*)",
     re.IGNORECASE,
 )
 _ASKED = lazy_pattern(
@@ -47,6 +66,7 @@ _ASKED = lazy_pattern(
     r"\bmy (?:\w+ )*(?:question|request)s?\b",
     re.IGNORECASE,
 )
+_CONTRACTED = re.compile(r"['’](?:s|re|ve|d|ll|m)\b")
 _NOTHING = re.compile(r"(?!)")
 _ASKING = ("when", "who", "where", "how many", "why", "what")
 
@@ -64,6 +84,7 @@ class Question:
         identifiers: the numbers and codes that it names.
         names: the people that it names, as far as its wording shows them.
         of_assistant, asked: whether it asks for what the assistant said, or what the user asked it.
+        of_speaker: the name of another one who speaks, if it asks for what they said.
         spread: whether it asks for several things: a list, a count, an order, a summary.
         small_talk: whether it only greets, thanks or agrees.
     """
@@ -77,6 +98,7 @@ class Question:
     names: tuple[str, ...] = ()
     of_assistant: bool = False
     asked: bool = False
+    of_speaker: str = ""
     spread: bool = False
     small_talk: bool = False
 
@@ -132,6 +154,7 @@ def understand(
         names=find_names(rest, language),
         of_assistant=_about_assistant(language).search(latest) is not None,
         asked=language == "en" and _ASKED.search(latest) is not None,
+        of_speaker=_speaker(latest, language, candidates),
         spread=cue_words.SPREAD.get(language, cue_words.SPREAD["en"]).search(latest) is not None,
     )
 
@@ -155,6 +178,15 @@ def _about_assistant(language: Language) -> re.Pattern[str]:
     return _OF_ASSISTANT if language == "en" else cue_words.OF_ASSISTANT.get(language, _NOTHING)
 
 
+def _speaker(text: str, language: Language, candidates: CandidateIndex) -> str:
+    """Return the speaker whose words a question asks for; empty for nobody who ever spoke."""
+    for match in _OF_SPEAKER.finditer(text) if language == "en" else ():
+        name = next(filter(None, match.groups()))
+        if speakers := candidates.speakers_named(name):
+            return min(speakers)
+    return ""
+
+
 def _order(text: str, language: Language) -> tuple[Literal["newest", "oldest"] | None, bool]:
     """Return whether the latest or the earliest is asked for, and whether of all that was said."""
 
@@ -175,7 +207,7 @@ def _is_only_talk(text: str, language: Language) -> bool:
     for cues in (cue_words.LAST_TALK, cue_words.FIRST_TALK, cue_words.TALK):
         if language in cues:
             text = cues[language].sub(" ", text)
-    return not any(character.isalnum() for character in text)
+    return not any(character.isalnum() for character in _CONTRACTED.sub("", text))
 
 
 def cut_query(text: str) -> str:

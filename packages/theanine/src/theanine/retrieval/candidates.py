@@ -197,6 +197,10 @@ class CandidateIndex:
         """Return the vectors of some candidates without the mean of all, of unit norm."""
         return self._ranking.dense.centered(positions)
 
+    def embeddings(self, positions: Positions) -> Vectors:
+        """Return the vectors of some candidates as the embedder gave them."""
+        return self._ranking.dense.vectors.values[positions]
+
     @property
     def fixed_features(self) -> NDArray[np.float32]:
         """What is known of each candidate by itself; see :data:`~.features.FIXED`."""
@@ -245,6 +249,23 @@ class CandidateIndex:
             if speakers[other] == speaker and sessions[other] == session:
                 return other
         return None
+
+    def reply_to(self, position: int) -> int | None:
+        """Return where in the session another speaker goes on after a passage, if one does."""
+        speakers, sessions = self.speaker_groups, self.sessions
+        for other in range(position + 1, min(position + 1 + _NEXT, len(self))):
+            is_turn = sessions[other] == sessions[position] and self.turns[other]
+            if is_turn and speakers[other] != speakers[position]:
+                return other
+        return None
+
+    def speakers_named(self, name: str) -> frozenset[str]:
+        """Return the speakers whom a name names."""
+        return self._ranking.speakers_named(name)
+
+    def is_by(self, speaker: str, positions: Positions) -> NDArray[np.bool_]:
+        """Return whether each of some candidates is by a speaker alone."""
+        return self._ranking.is_by(speaker, positions)
 
     def knows(self, word: str) -> bool:
         """Whether a candidate has a word in lower case, or another form of it."""

@@ -24,7 +24,7 @@ _UNSPACED: tuple[Language, ...] = ("zh", "ja")
 """Languages without spaces, in which a cue may be part of a run of characters."""
 _PREFIXES: dict[Language, str] = {"ar": "(?:[وفبلك]?(?:ال)?|لل)"}
 """Conjunctions, prepositions and articles that are written together with a word."""
-_SPELLINGS: dict[Language, dict[str, str]] = {
+SPELLINGS: dict[Language, dict[str, str]] = {
     "ar": {"أ": "[أا]", "إ": "[إا]", "آ": "[آا]", "ة": "[ةه]", "ى": "[ىي]"},
     "hi": {"ँ": "[ँं]"},
     "hr": {"č": "[čc]", "ć": "[ćc]", "š": "[šs]", "ž": "[žz]", "đ": "[đd]"},
@@ -61,7 +61,7 @@ def _expression(cue: str, language: Language) -> str:
         "$": r"\W*$",
         "(": "(?:",
         "'": "['’]",
-        **_SPELLINGS.get(language, {}),
+        **SPELLINGS.get(language, {}),
     }
 
     def translate(match: re.Match[str]) -> str:

@@ -12,6 +12,14 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 from theanine.retrieval.cue_words import TIME_PHRASES
+from theanine.retrieval.date_phrases import (
+    HOLIDAYS,
+    SEASONS,
+    Replacement,
+    Rule,
+    rules_of_parts,
+    rules_of_phrases,
+)
 from theanine.retrieval.languages import Language, date_words, guess_language, normalize
 
 _MONTHS: dict[Language, str] = {
@@ -35,7 +43,7 @@ _HAN_NUMBER = r"(?:\d{1,2}|[〇一二两三四五六七八九十]{1,3})"
 
 _HABITS = re.compile(r"\blos (?:lunes|martes|miércoles|jueves|viernes|sábados|domingos)\b")
 """Weekdays on which something is done again and again, which are no dates."""
-Replacement = Callable[[re.Match[str]], str] | str
+_SPACES = re.compile(" {2,}")
 
 
 def english_dates(text: str) -> str:
@@ -43,15 +51,24 @@ def english_dates(text: str) -> str:
     language = guess_language(text)
     if language == "en":
         return text
-    text = normalize(text).replace("’", "'")
+    text = _SPACES.sub(" ", normalize(text).replace("’", "'"))
     text = _HABITS.sub(" ", text) if language == "es" else text
-    rules = _rules(language) if language in _UNITS else []
-    if language in date_words():
-        rules = [*rules, *_rules_of_words(language)]
-    rules = [*rules, *_rules_of_bounds(language)]
-    for pattern, replacement in rules:
-        text = pattern.sub(replacement, text)
+    for pattern, replacement in _all_rules(language):
+        text, count = pattern.subn(replacement, text)
+        text = _SPACES.sub(" ", text) if count else text
     return text
+
+
+@cache
+def _all_rules(language: Language) -> tuple[Rule, ...]:
+    """Return the rules of a language in the order in which they apply."""
+    return (
+        *rules_of_phrases(language),
+        *(_rules(language) if language in _UNITS else ()),
+        *(_rules_of_words(language) if language in date_words() else ()),
+        *rules_of_parts(language),
+        *_rules_of_bounds(language),
+    )
 
 
 def _number(text: str, language: Language) -> int:
@@ -65,7 +82,6 @@ def _number(text: str, language: Language) -> int:
     return 10 * _HAN_DIGITS.get(tens, 1) * bool(ten) + _HAN_DIGITS.get(ones, 0)
 
 
-@cache
 def _rules(language: Language) -> list[tuple[re.Pattern[str], Replacement]]:
     """Compile a language's rules, in the order in which they apply."""
     spaced = language in _MONTHS
@@ -104,7 +120,7 @@ def _rules(language: Language) -> list[tuple[re.Pattern[str], Replacement]]:
         "de": [
             (r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4})\b", day),
             (rf"\b(?P<d>\d{{1,2}})\.? (?P<m>{month})\b(?: (?P<y>\d{{4}}))?", day),
-            (rf"\b(?:im|anfang|ende|mitte|letzten) (?P<m>{month})\b"
+            (rf"\b(?:im|letzten) (?P<m>{month})\b"
              r"(?: (?P<y>\d{4}))?", day),
             (rf"\bvor {number} (?:{unit})\b", relative("{n} {u} ago")),
             (rf"\b(?:letzten|vergangenen) {number} (?:{unit})\b", relative("last {n} {u}")),
@@ -169,7 +185,6 @@ def _rules(language: Language) -> list[tuple[re.Pattern[str], Replacement]]:
     return [(re.compile(pattern), replacement) for pattern, replacement in rules[language]]
 
 
-@cache
 def _rules_of_words(language: Language) -> list[tuple[re.Pattern[str], Replacement]]:
     """Compile the rules of a language by its words for dates, in the order in which they apply."""
     words = date_words()[language]
@@ -208,7 +223,8 @@ def _rules_of_words(language: Language) -> list[tuple[re.Pattern[str], Replaceme
     after_month = "".join(rf"(?<!{name} )" for name in month_name[1:])
     rules.append(
         (
-            after_month + r"(?<![\d.,])(?P<year>(?:19|20)\d\d)(?![\d,]|\.\d)년?(?=\D*$)",
+            after_month
+            + r"(?<![\d.,/-])(?<!\d\. )(?P<year>(?:19|20)\d\d)(?![\d,/-]|\. ?\d)년?(?=\D*$)",
             r" in \g<year> ",
         )
     )
@@ -217,13 +233,14 @@ def _rules_of_words(language: Language) -> list[tuple[re.Pattern[str], Replaceme
     return [(re.compile(pattern), replacement) for pattern, replacement in rules]
 
 
-@cache
 def _rules_of_bounds(language: Language) -> list[tuple[re.Pattern[str], Replacement]]:
     """Compile the rules for times, in English by then, that something began or ended with."""
     months, weekdays = "|".join(month_name[1:]), "|".join(day_name)
     time = (
-        rf"(?P<time>in (?:19|20)\d\d|(?:\d{{1,2}} )?(?:{months})(?: \d{{4}})?|{weekdays}|"
-        r"(?:last|this) (?:week|month|year)|the day before yesterday|yesterday|today|"
+        rf"(?P<time>(?:19|20)\d\d|(?:\d{{1,2}} )?(?:{months})(?: \d{{4}})?|{weekdays}|"
+        rf"(?:last|this) (?:week|weekend|month|year|{'|'.join(SEASONS)}|{months}|{weekdays})|"
+        rf"(?:{'|'.join([*HOLIDAYS, *SEASONS])}) (?:19|20)\d\d|{'|'.join(HOLIDAYS)}|"
+        r"the (?:week|month|year) before last|the day before yesterday|yesterday|today|"
         r"\d{1,3} (?:day|week|month|year) ago)"
     )
     begin, end = (r"(?<!\w)", r"(?!\w)") if language in date_words() else ("", "")

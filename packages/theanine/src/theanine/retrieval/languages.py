@@ -22,13 +22,16 @@ from typing import Any, Literal, cast
 
 import Stemmer
 
+from theanine.folding import CROSSED
 from theanine.lazy_pattern import lazy_pattern
 from theanine.stop_words import STOP_WORDS
 
 Language = Literal[
     "en", "de", "es", "zh", "ja", "fr", "it", "pt", "hr", "ru", "ar", "hi", "tr", "ko"
 ]
-COLUMNS: tuple[Language, ...] = ("en", "de", "es", "zh", "ja", "fr", "it", "pt", "hr")
+COLUMNS: tuple[Language, ...] = (
+    *("en", "de", "es", "zh", "ja", "fr", "it", "pt", "hr", "ko", "ru", "ar", "hi", "tr"),
+)
 """Of ``everyday_words.txt``."""
 MIN_TELLING = 6
 """Letters of an everyday word that tells the language of a text without function words."""
@@ -58,8 +61,6 @@ _LETTERS: dict[Language, str] = {
     "tr": "ığşüöç",
 }
 """Letters that speak for a language, as a word of it does."""
-_CROSSED = str.maketrans("đøłħŧı", "dolhti")
-"""Letters that differ by a stroke or a dot, which Unicode takes for letters of their own."""
 _ACCENTS = str.maketrans("áéíóú", "aeiou")
 _LAST_LATIN = "\u024f"
 _MODAL_MAY = lazy_pattern(
@@ -94,8 +95,9 @@ _EVERYDAY: dict[Language, str] = {
     "merci oui peux peut rien salut suis toujours travaille trop vais veux",
     "it": "abito adoro amo andiamo bene bevo chiama ciao domani faccio grazie ieri lavoro "
     "mangio niente odio oggi piace posso puoi può sempre vado vivo voglio vorrei",
-    "pt": "adoro amanhã bem chama comi estou falamos falei fiz fui gosto hoje moro nunca "
-    "obrigada obrigado odeio oi olá ontem pode podes posso quero sempre sim trabalho vivo",
+    "pt": "adoro alguma amanhã bem coisa coisas disseste véspera chama "
+    "comi estou falamos falei fiz fui gosto hoje moro nunca obrigada obrigado "
+    "odeio oi olá ontem pode podes posso quero sempre sim trabalho vivo",
     "hr": "bok danas dobro hvala idem jako jedem jučer mogu molim moram mrzim možeš nikad pas "
     "pijem radim sutra umoran umorna uvijek volim više znam zove želim živim",
     "tr": "bugün bundan dün ederim ediyorum evet geldim gittim istiyorum lazım merhaba nefret "
@@ -190,6 +192,7 @@ _STEMMERS: dict[str, Any] = {
         ("ar", "arabic"),
         ("hi", "hindi"),
         ("tr", "turkish"),
+        ("hr", "serbian"),
     )
 }
 
@@ -243,14 +246,15 @@ def _by_shared_words(words: set[str], votes: Mapping[Language, float]) -> Langua
 
 
 def _language_of_script(text: str) -> Language | None:
-    """Return the language that has the script of a text alone, or None."""
+    """Return the language that has the script of a text alone, English for a code, or None."""
     if text.isascii():
-        return None
+        is_code = len(text.split()) == 1 and any(map(str.isdigit, text))
+        return "en" if is_code else None  # its parts are no words of a language
     if _KANA.search(text):
         return "ja"
     if len(_HAN.findall(text)) * 4 > len(text):
         return "zh"
-    letters = len(text.replace(" ", ""))
+    letters = sum(map(str.isalpha, text))
     scripts = _SCRIPTS.items()
     return next((each for each, own in scripts if len(own.findall(text)) * 2 > letters), None)
 
@@ -274,8 +278,32 @@ def stem(word: str, language: Language = "en") -> str:
     """Return the stem of a lower-case word; words of other scripts stay as they are."""
     if language == "es":
         word = word.translate(_ACCENTS)
+    if language == "ko":
+        return _korean_stem(word)
     stemmer = _STEMMERS.get(language)
     return str(stemmer.stemWord(word)) if stemmer else word
+
+
+_PARTICLE = re.compile(
+    "(?:에서는|에서도|에게서|한테서|으로는|까지는|부터는|이라고|에서|에게|한테|으로|까지|부터|보다|"
+    "처럼|이랑|하고|이나|라고|이라|들은|들이|들을|은|는|이|가|을|를|에|의|로|와|과|도|만|랑|들)$"
+)
+_ENDING = re.compile(
+    "(?:었습니다|았습니다|였습니다|했습니다|습니다|습니까|었어요|았어요|였어요|했어요|었는데|았는데|했는데|"
+    "었지만|았지만|했지만|었다|았다|였다|했다|었어|았어|였어|했어|었던|았던|했던|었지|았지|했지|었니|았니|했니|"
+    "하는|하고|해서|하며|하면|하지|하다|한다|해요|해|했|는데|지만|니까|어서|아서|으면|려고|네요|"
+    "어요|아요|고|는|던|은|을|지|니|면|다|어|아|요)$"
+)
+"""Particles of nouns and endings of verbs, the longest first."""
+
+
+def _korean_stem(word: str) -> str:
+    """Return a Korean word without its last particle and ending; a syllable is left at least."""
+    noun = _PARTICLE.sub("", word)
+    if len(noun) >= 2 and noun != word:
+        word = noun
+    verb = _ENDING.sub("", word)
+    return verb or word
 
 
 def is_similar(one: str, other: str) -> bool:
@@ -299,7 +327,7 @@ def _without_accents(word: str) -> str:
     if word.isascii() or max(word) > _LAST_LATIN:  # elsewhere, marks make other letters
         return word
     plain = "".join(filter(str.isalnum, unicodedata.normalize("NFKD", word)))
-    return plain.translate(_CROSSED)
+    return plain.translate(CROSSED)
 
 
 def without_modal(text: str) -> str:
@@ -408,10 +436,10 @@ def _known_pattern(language: Language) -> re.Pattern[str]:
 @cache
 def _table() -> list[list[list[str]]]:
     """Return the words of each row and column of ``everyday_words.txt``."""
-    lines = (files("theanine.retrieval") / "everyday_words.txt").read_text("utf-8").splitlines()
+    text = normalize((files("theanine.retrieval") / "everyday_words.txt").read_text("utf-8"))
     return [
-        [normalize(cell).split() for cell in line.split("|")]
-        for line in lines
+        [cell.split() for cell in line.split("|")]
+        for line in text.splitlines()
         if not line.startswith("#")
     ]
 

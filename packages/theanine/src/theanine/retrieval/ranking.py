@@ -354,6 +354,14 @@ class Ranking:
         names = {name.casefold(): name for group in self._speaker_groups for name in group}
         return names.get(asker.casefold()) or names.get(DEFAULT_ASKER, "")
 
+    def speakers_named(self, text: str) -> frozenset[str]:
+        """Return the speakers who are named in a text."""
+        return self._names.find(text)
+
+    def is_by(self, speaker: str, at: Positions) -> NDArray[np.bool_]:
+        """Return whether each of some units is by a speaker alone."""
+        return self._speaker_scores(speaker, at) == 1
+
     def _speaker_scores(self, speaker: str, selected: slice | Positions) -> Scores:
         """Return 1 for the speaker's own units, -1 for others', between for shared ones."""
         shares = [

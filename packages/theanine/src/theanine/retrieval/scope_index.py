@@ -28,7 +28,8 @@ from theanine.retrieval.scoring import Scores, inner_products, top_k
 from theanine.retrieval.snapshot import SnapshotWriter
 from theanine.retrieval.word_rows import WordRows
 from theanine.store.base import Store
-from theanine.store.values import ScopeVersion, stored_vectors
+from theanine.store.values import ScopeVersion
+from theanine.store.vectors import stored_vectors
 from theanine.types import (
     LIVE_KINDS,
     LOCAL_MODEL,

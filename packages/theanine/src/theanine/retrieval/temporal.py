@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
 
@@ -50,50 +50,123 @@ _NUMBERS = {
     )
 } | {"a": 1, "an": 1, "couple of": 2, "a couple of": 2}
 
+_ORDINALS = ("first", "second", "third", "fourth")
 _M = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _Y = r"(?:19|20)\d\d"
 _D = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
 _N = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
-_UNIT = r"(?P<u>day|week|month|year)s?"
+_UNIT = r"(?P<u>day|week|fortnight|month|year)s?"
+_FEW = r"(?:a )?(?:few|several)|some"
 _ABSOLUTE = [
     lazy_pattern(pattern, re.IGNORECASE)
     for pattern in (
-        rf"\b(?P<y>{_Y})-(?P<m>\d\d)-(?P<d>\d\d)\b",
+        rf"(?<!\d)(?P<y>{_Y})[-/.] ?(?P<m>\d\d?)[-/.] ?(?P<d>\d\d?)(?!\d)",
+        rf"(?<!\d)(?P<d>\d\d?)[-.] ?(?P<m>\d\d?)[-.] ?(?P<y>{_Y}|\d\d)(?!\d)",
+        rf"(?<!\d)(?P<d>\d\d?)/(?P<m>\d\d?)/(?P<y>{_Y}|\d\d)(?!\d)",
+        rf"(?<!\d)(?P<m>\d\d?)/(?P<d>\d\d?)/(?P<y>{_Y}|\d\d)(?!\d)",
+        rf"\b{_D}(?: ?[-–] ?| (?:and|to|until|till) )(?:the )?(?P<e>\d{{1,2}})(?:st|nd|rd|th)?"
+        rf" (?:of )?(?P<m>{_M})\b(?:,? (?P<y>{_Y})\b)?",
+        rf"\b(?P<m>{_M})\.? {_D} ?[-–] ?(?P<e>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<y>{_Y})\b)?",
+        rf"\b(?P<o>{'|'.join(_ORDINALS)}|last) (?P<w>{'|'.join(_WEEKDAYS)})"
+        rf" (?:of|in) (?P<m>{_M})\b(?:,? (?P<y>{_Y})\b)?",
         rf"\b(?P<m>{_M})\.? {_D}(?:,? (?P<y>{_Y}))?\b(?! ?%)",
         rf"\b{_D} (?:of )?(?P<m>{_M})\b(?:,? (?P<y>{_Y})\b)?",
         rf"\b(?P<m>{_M}),? (?P<y>{_Y})\b",
         rf"\b(?P<s>{'|'.join(_SEASONS)})(?: of)?,? (?P<y>{_Y})\b",
-        rf"\b(?:in|during|by|since|of|until|early|late|mid|last|this|between|from|to|before|after|and)"
-        rf"[ -](?:early |late |mid-?)?"
-        rf"(?P<m>{_M})\b",
-        rf"\b(?:in|during|of|since|by|from) (?P<y>{_Y})\b",
+        rf"\bQ(?P<q>[1-4])(?: of)?,? (?P<y>{_Y})\b",
+        rf"\b(?:in|during|by|since|of|until|early|late|mid|between|from|to|before|after|and)[ -]"
+        rf"(?:early |late |mid[- ]?)?(?P<m>{_M})\b",
+        r"\b(?:in|during|over|since|that|(?:beginning|start|middle|end|half) of) (?:the )?"
+        rf"(?P<s>{'|'.join(_SEASONS)})\b",
+        rf"\b(?:in|during|of|since|by|from|early|mid|late|before|after|until)[ -]"
+        rf"(?:early |late |mid[- ]?)?(?P<y>{_Y})\b",
     )
 ]
 _DAY_PARTS = "morning|noon|afternoon|evening|night"
 _HOLIDAYS: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
     "christmas eve": ((12, 24), (12, 24)),
+    "christmas day": ((12, 25), (12, 25)),
     "christmas": ((12, 24), (12, 26)),
+    "boxing day": ((12, 26), (12, 26)),
     "new year's eve": ((12, 31), (12, 31)),
     "new year's day": ((1, 1), (1, 1)),
+    "new year's": ((1, 1), (1, 1)),
     "new year": ((1, 1), (1, 1)),
     "valentine's day": ((2, 14), (2, 14)),
+    "valentine's": ((2, 14), (2, 14)),
+    "st patrick's day": ((3, 17), (3, 17)),
     "halloween": ((10, 31), (10, 31)),
 }
 """Month and day on which a holiday begins and ends."""
+_MOVABLE = {
+    "good friday": (-2, -2),
+    "easter sunday": (0, 0),
+    "easter monday": (1, 1),
+    "easter": (-2, 1),
+    "pentecost": (49, 50),
+    "whitsun": (49, 50),
+}
+"""The first and last day of a holiday, counted from the Sunday of Easter."""
+_NAMED_DAYS = "|".join([*_HOLIDAYS, *_MOVABLE]).replace("'", "[’']")
 _HOLIDAY = lazy_pattern(
-    rf"\b(?P<l>last )?(?P<h>{'|'.join(_HOLIDAYS).replace(chr(39), '[’' + chr(39) + ']')}|easter)"
-    rf"\b(?: (?:in |of )?(?P<y>{_Y})\b)?",
+    rf"\b(?P<l>last )?(?P<h>{_NAMED_DAYS}|"
+    rf"thanksgiving(?: day)?)\b(?:,? (?:in |of )?(?P<y>{_Y})\b)?",
     re.IGNORECASE,
 )
 _Reader = Callable[[re.Match[str], date], DateRange]
 _READERS: tuple[tuple[str, _Reader], ...] = (
+    (
+        r"\b(?:in |on |over )?the "
+        rf"(?P<u>night|week|weekend|month|year|{'|'.join([*_WEEKDAYS, *_SEASONS])}) before last\b",
+        lambda m, day: _before_last(m["u"].lower(), day),
+    ),
+    (
+        rf"\b(?:just )?(?:{_FEW}) {_UNIT} (?:ago|back)\b|\bthe other (?P<o>day|week)\b",
+        lambda m, day: _some_ago((m["u"] or m["o"]).lower(), day),
+    ),
+    (
+        rf"\b{_N} (?P<w>{'|'.join(_WEEKDAYS)})s ago\b",
+        lambda m, day: _days_back(day, _since_weekday(m["w"], day) + 7 * (_number(m["n"]) - 1)),
+    ),
+    (
+        rf"\b{_N} (?P<s>{'|'.join(_SEASONS)})s ago\b",
+        lambda m, day: _latest_season(m["s"], _shift(day, -365 * (_number(m["n"]) - 1)), over=True),
+    ),
+    (r"\bhalf a year ago\b", lambda _, day: (_shift(day, -213), _shift(day, -152))),
+    (
+        rf"\b(?:(?:an?|\d+|{_FEW}|two|three|four|five) (?:hours?|minutes?) ago|"
+        r"(?:the )?(?:last|past) (?:hour|few hours))\b",
+        lambda _, day: (day, day),
+    ),
+    (
+        r"\b(?:in |over |during |within )?(?:the )?(?:last|past) (?P<n>\d+) hours\b",
+        lambda m, day: (_shift(day, -(int(m["n"]) // 24)), day),
+    ),
+    (
+        rf"\b(?:in |over |during |within )?(?:the )?(?:last|past) (?:{_FEW}) {_UNIT}\b",
+        lambda m, day: (_some_ago(m["u"].lower(), day)[0], day),
+    ),
+    (
+        rf"\b(?:in |back in )?(?P<l>last|this) (?P<m>{_M})\b",
+        lambda m, day: _latest_month(m["m"], day, over=m["l"].lower() == "last"),
+    ),
+    (
+        r"\bon the (?P<d>\d{1,2})(?:st|nd|rd|th)\b"
+        r"(?=\W*$| (?:i|we|you|he|she|they|did|was|were|at|in|and|of (?:this|last) month)\b)",
+        lambda m, day: _latest_day(int(m["d"]), day),
+    ),
+    (
+        rf"\b(?:exactly )?{_N} (?P<u>week|month|year)s? ago "
+        rf"(?:to(?:day|night)|this (?:{_DAY_PARTS}))\b",
+        lambda m, day: _exactly_ago(m, day),
+    ),
     (rf"\b(?:exactly |about |around |some )?{_N} {_UNIT} ago\b", lambda m, day: _ago(m, day)),
     (
         rf"\b(?:in |over |during |within )?(?:the )?(?:last|past|previous) (?:{_N} )?{_UNIT}\b",
         lambda m, day: _past(m, day),
     ),
     (
-        r"\b(?:in |during )?this (?P<u>week|month|year)\b",
+        r"\b(?:in |during |earlier |so far )?this (?P<u>week|month|year)(?: so far)?\b",
         lambda m, day: (_period(day, m["u"].lower())[0], day),
     ),
     (
@@ -101,18 +174,19 @@ _READERS: tuple[tuple[str, _Reader], ...] = (
         lambda m, day: _latest_season(m["s"], day, over=m["l"].lower() == "last"),
     ),
     (
-        r"\b(?:on |at |over )?(?:the )?(?:last |past )?weekend\b",
-        lambda _, day: (
-            _shift(day, -((day.weekday() - 5) % 7 or 7)),
-            _shift(day, -((day.weekday() - 5) % 7 or 7) + 1),
-        ),
+        r"\b(?:on |at |over )?(?:the )?(?:last |past |this )?weekend\b",
+        lambda _, day: _weekend(day),
     ),
     (
+        r"(?<!\bevery )(?<!\beach )(?<!\busual )(?<!\bregular )(?<!\bmy )(?<!\bour )"
         rf"\b(?:on )?(?:last |this )?(?P<w>{'|'.join(_WEEKDAYS)})(?: (?:{_DAY_PARTS}))?\b",
-        lambda m, day: _days_back(day, (day.weekday() - _WEEKDAYS[m["w"].lower()]) % 7 or 7),
+        lambda m, day: _days_back(day, _since_weekday(m["w"], day)),
     ),
     (r"\bthe day before yesterday\b", lambda _, day: _days_back(day, 2)),
-    (rf"\byesterday(?: (?:{_DAY_PARTS}))?\b|\blast night\b", lambda _, day: _days_back(day, 1)),
+    (
+        rf"\byesterday(?: (?:{_DAY_PARTS}))?\b|\blast (?:night|evening)\b",
+        lambda _, day: _days_back(day, 1),
+    ),
     (
         rf"\b(?:earlier )?today\b|\btonight\b|\b(?:earlier )?this (?:{_DAY_PARTS})\b",
         lambda _, day: (day, day),
@@ -120,12 +194,17 @@ _READERS: tuple[tuple[str, _Reader], ...] = (
 )
 _RELATIVE = tuple((lazy_pattern(pattern, re.IGNORECASE), read) for pattern, read in _READERS)
 """Phrases for times by their distance from a day, and what they mean on it."""
-_SINCE = lazy_pattern(r"\b(?:ever )?(?:since|from|starting)(?: the)? ?$", re.IGNORECASE)
-_AFTER = lazy_pattern(r"\bafter(?: the)? ?$", re.IGNORECASE)
-_BEFORE = lazy_pattern(r"\b(?:before|prior to)(?: the)? ?$", re.IGNORECASE)
-_UNTIL = lazy_pattern(r"\b(?:until|till|up to|through)(?: the)? ?$", re.IGNORECASE)
+_SINCE = lazy_pattern(r"\b(?:ever )?(?:since|starting)(?: the| in)* *$", re.IGNORECASE)
+_ONWARDS = lazy_pattern(r" on(?:wards?)?\b", re.IGNORECASE)
+_AFTER = lazy_pattern(r"\bafter(?: the| in)* *$", re.IGNORECASE)
+_BEFORE = lazy_pattern(r"\b(?:before|prior to)(?: the| in)* *$", re.IGNORECASE)
+_UNTIL = lazy_pattern(
+    r"\b(?:until|till|through|"
+    r"(?<!\bbeen )(?<!\bget )(?<!\bgot )(?<!\bwas )(?<!\bi )(?<!\bwe )up to)(?: the| in)* *$",
+    re.IGNORECASE,
+)
 _PREPOSITION = lazy_pattern(
-    r"\b(?:back )?(?:in|on|at|during|of|by|around)(?: the)? ?$", re.IGNORECASE
+    r"\b(?:back )?(?:in|on|at|during|of|by|around|from|over|for)(?: the)? ?$", re.IGNORECASE
 )
 _LEADING = lazy_pattern(r"(?:since|from|until|till|before|after) ", re.IGNORECASE)
 _PREPOSITIONS: tuple[tuple[re.Pattern[str], Callable[[DateRange, date], DateRange]], ...] = (
@@ -136,14 +215,42 @@ _PREPOSITIONS: tuple[tuple[re.Pattern[str], Callable[[DateRange, date], DateRang
     (_PREPOSITION, lambda days, _: days),
 )
 """What a preposition before a time makes of its days, given today."""
+_QUALIFYING = lazy_pattern(
+    r"(?:['’]s|,)?\s*(?:(?:(?:of|in|on|at|from|back|during|the|so far|de|del|do|da|du|des|della?|"
+    r"von|vom|im|am|u|من|в|на|от|を|の)\b|d['’]|dell['’]|l['’])\s*)*",
+    re.IGNORECASE,
+)
+"""Words between two times of which one narrows the other: "of" in "Tuesday of last week"."""
+_WEEKDAY = lazy_pattern(rf"\b({'|'.join(_WEEKDAYS)})\b", re.IGNORECASE)
+_PART = lazy_pattern(
+    r"\b(?:the )?(?P<p>early|mid|late|beginning|start|middle|end|first half|second half|"
+    r"(?:first|second|third|fourth|last) quarter)(?: part)?(?: of| in)?[ -]*(?:the )?$",
+    re.IGNORECASE,
+)
+_WEEK_OF = lazy_pattern(r"\b(?:the )?week (?:of|starting|beginning)(?: the)? $", re.IGNORECASE)
+_PARTS = {
+    **dict.fromkeys(("early", "beginning", "start"), (0, 1, 3)),
+    **dict.fromkeys(("mid", "middle"), (1, 2, 3)),
+    **dict.fromkeys(("late", "end"), (2, 3, 3)),
+    "first half": (0, 1, 2),
+    "second half": (1, 2, 2),
+    "first quarter": (0, 1, 4),
+    "second quarter": (1, 2, 4),
+    "third quarter": (2, 3, 4),
+    "fourth quarter": (3, 4, 4),
+    "last quarter": (3, 4, 4),
+}
+"""For each name of a part: the numbers of the first equal part in it and of the first one after it,
+and the number of equal parts."""
 _BETWEEN = lazy_pattern(r"^ ?(?:and|to|until|till|-|–|through) ?(?:the )?$", re.IGNORECASE)
 _DATE_WORD = lazy_pattern(
-    rf"\d\d|\b(?:{_M}|{'|'.join([*_SEASONS, *_WEEKDAYS])}|ago|last|past|previous|this|"
-    rf"yesterday|today|tonight|weekend|easter|{'|'.join(name.split()[0] for name in _HOLIDAYS)})\b",
+    rf"\d\d|\d(?:st|nd|rd|th)\b|\b(?:{_M}|{'|'.join([*_SEASONS, *_WEEKDAYS])}|ago|back|last|past|"
+    rf"previous|this|the other|yesterday|today|tonight|weekend|thanksgiving|"
+    rf"{'|'.join(name.split()[0] for name in [*_HOLIDAYS, *_MOVABLE])})\b",
     re.IGNORECASE,
 )
 """Every date contains one of these: a cheap test that most questions fail."""
-_DAYS_IN_UNIT = {"day": 1, "week": 7, "month": 30, "year": 365}
+_DAYS_IN_UNIT = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
 
 
 def find_date_ranges(
@@ -163,23 +270,107 @@ def find_times(
         today: the day that relative dates count from; None ignores them.
     """
     question = english_dates(question)
+    if not question.isascii():  # ٢٠٢٥ is 2025
+        question = re.sub(r"\d", lambda match: str(int(match[0])), question)
     if not _DATE_WORD.search(question):
         return question, []
-    found: list[NamedTime] = []
+    found: dict[tuple[int, int], NamedTime] = {}
+    for match, ranges, relative in _readings(question, years, today):
+        groups = match.groupdict()
+        start, end = match.span()
+        # What stands before a month or a year tells a part of it or a bound.
+        named = [name for name in "hqdsmy" if groups.get(name)]
+        if not relative and len(named) == 1:
+            start = match.start(named[0])
+        if (same := found.get((start, end))) and not relative:  # as day and month the other way
+            found[start, end] = replace(same, ranges=(*same.ranges, *ranges))
+        elif not _overlaps(match, found):  # of no day, such as 2023-13-01, it is no year either
+            time = NamedTime(ranges=ranges, span=(start, end), relative=relative)
+            found[start, end] = time
+    parts = [_part(question, found[span]) for span in sorted(found) if found[span].ranges]
+    return question, _narrowed(question, parts)
+
+
+def _readings(
+    question: str, years: Sequence[int], today: date | None
+) -> Iterator[tuple[re.Match[str], tuple[DateRange, ...], bool]]:
+    """Yield what may be a time, the surest first, with its days and whether it is relative."""
     for match in _HOLIDAY.finditer(question):
-        ranges = _holidays(match, years, today)
-        found.append(NamedTime(ranges=ranges, span=match.span()))
+        yield match, _holidays(match, years, today), False
     for pattern in _ABSOLUTE:
         for match in pattern.finditer(question):
-            if not _overlaps(match, [time.span for time in found]):
-                ranges = tuple(_absolute(match, years))
-                found.append(NamedTime(ranges=ranges, span=match.span()))
-    for pattern, read in _RELATIVE if today else ():
+            yield match, tuple(_absolute(match, years)), False
+    if today is None:
+        return
+    for pattern, read in _RELATIVE:
         for match in pattern.finditer(question):
-            if today and not _overlaps(match, [time.span for time in found]):
-                days = read(match, today)
-                found.append(NamedTime(ranges=(days,), span=match.span(), relative=True))
-    return question, sorted(found, key=lambda time: time.span)
+            yield match, (read(match, today),), True
+
+
+def _part(question: str, time: NamedTime) -> NamedTime:
+    """Return the part of a time that is named before it: "early" in May, the end of a year."""
+    start, end = time.span
+    if match := _WEEK_OF.search(question[:start]):
+        ranges = tuple(_period(days[0], "week") for days in time.ranges)
+        return NamedTime(ranges=ranges, span=(match.start(), end), relative=time.relative)
+    match = _PART.search(question[:start])
+    if not match:
+        return time
+    first, last, of = _PARTS[match["p"].lower()]
+    ranges = tuple(_cut_range(days, first, last, of) for days in time.ranges)
+    return NamedTime(ranges=ranges, span=(match.start(), end), relative=time.relative)
+
+
+def _cut_range(days: DateRange, first: int, last: int, of: int) -> DateRange:
+    """Return from the beginning of the part ``first`` to that of ``last``, of equal parts."""
+    begin, end = days
+    if (begin.month, begin.day) == (1, 1) and end.year == begin.year and (end - begin).days > 31:
+        months = 12 // of  # of a year, whole months, of which some may be still to come
+        until = _month(begin.year, last * months)[1]
+        return date(begin.year, first * months + 1, 1), until
+    length = (end - begin).days + 1
+    start = _shift(begin, first * length // of)
+    return start, end if last == of else _shift(begin, last * length // of - 1)
+
+
+def _narrowed(question: str, times: Iterable[NamedTime]) -> list[NamedTime]:
+    """Return the times, with one for two of which one narrows the other: "March last year"."""
+    result: list[NamedTime] = []
+    for time in times:
+        if result:
+            former = result[-1]
+            between = question[former.span[1] : time.span[0]]
+            if _QUALIFYING.fullmatch(between) and (ranges := _common(question, former, time)):
+                result[-1] = NamedTime(
+                    ranges=ranges,
+                    span=(former.span[0], time.span[1]),
+                    relative=former.relative or time.relative,
+                )
+                continue
+        result.append(time)
+    return result
+
+
+def _common(question: str, one: NamedTime, other: NamedTime) -> tuple[DateRange, ...]:
+    """Return the days that belong to both times; of a weekday, those in the other time."""
+    for time, bounds in ((one, other), (other, one)):
+        named = _WEEKDAY.search(question, *time.span)
+        if named and time.relative and any(last > first for first, last in bounds.ranges):
+            weekday = _WEEKDAYS[named[1].lower()]
+            days = [
+                _shift(first, number)
+                for first, last in bounds.ranges
+                for number in range(min((last - first).days + 1, 62))
+            ]
+            return tuple((day, day) for day in days if day.weekday() == weekday)
+        if named and time.relative and not bounds.relative:  # "Friday, 13 June"
+            return bounds.ranges
+    common = {
+        (max(first, begin), min(last, end))
+        for first, last in one.ranges
+        for begin, end in other.ranges
+    }
+    return tuple(sorted((first, last) for first, last in common if first <= last))
 
 
 def find_intervals(question: str, years: Sequence[int], today: date) -> tuple[str, list[NamedTime]]:
@@ -204,8 +395,16 @@ def find_intervals(question: str, years: Sequence[int], today: date) -> tuple[st
         for pattern, change in _PREPOSITIONS:
             if match := pattern.search(before):
                 start -= len(before) - match.start()
-                ranges = tuple(change(days, today) for days in ranges)
+                if pattern is _PREPOSITION:
+                    break
+                # Of a day without a year, the latest one that has begun.
+                begun = [days for days in ranges if days[0] <= today][-1:] or list(ranges)
+                ranges = tuple(change(days, today) for days in begun)
                 break
+        onwards = _ONWARDS.match(question, end)
+        if onwards and before.rstrip().lower().endswith("from"):
+            ranges = tuple((days[0], max(today, days[1])) for days in ranges[-1:])
+            end = onwards.end()
         intervals.append(NamedTime(ranges=ranges, span=(start, end), relative=time.relative))
         last = end
     return question, intervals
@@ -241,22 +440,37 @@ def _overlaps(match: re.Match[str], spans: Iterable[tuple[int, int]]) -> bool:
 def _absolute(match: re.Match[str], years: Iterable[int]) -> Iterator[DateRange]:
     groups = match.groupdict()
     year_text = groups.get("y")
+    if year_text and len(year_text) == 2:  # 31/8/25
+        year_text = f"20{year_text}"
     for year in [int(year_text)] if year_text else years:
         if groups.get("s"):
             yield _season(groups["s"], year)
+        elif groups.get("q"):
+            first = 3 * int(groups["q"]) - 2
+            yield _month(year, first)[0], _month(year, first + 2)[1]
         elif not groups.get("m"):
             yield date(year, 1, 1), date(year, 12, 31)
         else:
             month_text = groups["m"].lower()
             month = int(month_text) if month_text.isdigit() else _MONTHS[month_text]
-            if not 1 <= month <= 12:
-                continue
-            start, end = _month(year, month)
-            if not groups.get("d"):
-                yield start, end
-            elif 1 <= int(groups["d"]) <= end.day:
-                day = date(year, month, int(groups["d"]))
-                yield day, day
+            if 1 <= month <= 12:
+                yield from _of_month(groups, *_month(year, month))
+
+
+def _of_month(groups: Mapping[str, str | None], start: date, end: date) -> Iterator[DateRange]:
+    """Yield what is named of a month: all of it, a day, some days, or one of its weekdays."""
+    if weekday := groups.get("w"):
+        first = _shift(start, (_WEEKDAYS[weekday.lower()] - start.weekday()) % 7)
+        order = (groups["o"] or "").lower()
+        weeks = (end - first).days // 7 if order == "last" else _ORDINALS.index(order)
+        yield _days_back(first, -7 * weeks)
+        return
+    day = int(groups.get("d") or 0)
+    last = int(groups.get("e") or day)
+    if not groups.get("d"):
+        yield start, end
+    elif 1 <= day <= last <= end.day:
+        yield start.replace(day=day), start.replace(day=last)
 
 
 def _ago(match: re.Match[str], today: date) -> DateRange:
@@ -267,20 +481,76 @@ def _ago(match: re.Match[str], today: date) -> DateRange:
     return _shift(center, -slack), min(_shift(center, slack), today)
 
 
+def _exactly_ago(match: re.Match[str], today: date) -> DateRange:
+    number, unit = _number(match["n"]), match["u"].lower()
+    if unit == "week":
+        return _days_back(today, 7 * number)
+    months = 12 * today.year + today.month - 1 - number * (12 if unit == "year" else 1)
+    start, end = _month(max(months // 12, 1), months % 12 + 1)
+    day = start.replace(day=min(today.day, end.day))
+    return day, day
+
+
 def _past(match: re.Match[str], today: date) -> DateRange:
     unit = match["u"].lower()
-    if match["n"]:
-        return _shift(today, -_number(match["n"]) * _DAYS_IN_UNIT[unit]), today
+    if match["n"] or unit == "fortnight":
+        number = _number(match["n"] or "a")
+        return _shift(today, -number * _DAYS_IN_UNIT[unit]), today
     return _period(_shift(_period(today, unit)[0], -1), unit)
+
+
+def _some_ago(unit: str, today: date) -> DateRange:
+    """Return from six to two units ago."""
+    days = _DAYS_IN_UNIT[unit]
+    return _shift(today, -6 * days), _shift(today, -2 * days)
+
+
+def _before_last(unit: str, today: date) -> DateRange:
+    if unit == "night":
+        return _days_back(today, 2)
+    if unit in _WEEKDAYS:
+        return _days_back(today, _since_weekday(unit, today) + 7)
+    if unit in _SEASONS:
+        return _latest_season(unit, _latest_season(unit, today, over=True)[0], over=True)
+    if unit == "weekend":
+        return _weekend(_shift(today, -7))
+    last = _period(_shift(_period(today, unit)[0], -1), unit)
+    return _period(_shift(last[0], -1), unit)
+
+
+def _latest_month(name: str, today: date, *, over: bool) -> DateRange:
+    """Return the latest month of a name that has begun, or that is ``over``."""
+    month = _MONTHS[name.lower()]
+    is_this_year = (month < today.month) if over else (month <= today.month)
+    return _month(today.year if is_this_year else today.year - 1, month)
+
+
+def _latest_day(number: int, today: date) -> DateRange:
+    """Return the latest day of a month that has a number."""
+    return next(
+        (_days_back(today, back) for back in range(62) if _shift(today, -back).day == number),
+        _days_back(today, 0),
+    )
+
+
+def _since_weekday(name: str, today: date) -> int:
+    """Return how many days ago the latest weekday of a name before today was."""
+    return (today.weekday() - _WEEKDAYS[name.lower()]) % 7 or 7
+
+
+def _weekend(today: date) -> DateRange:
+    """Return the latest weekend that began before today."""
+    saturday = _shift(today, -_since_weekday("saturday", today))
+    return saturday, _shift(saturday, 1)
 
 
 def _latest_season(name: str, today: date, *, over: bool) -> DateRange:
     """Return the latest season of a name that has begun, or that is ``over``."""
     for year in (today.year, today.year - 1):
         first, last = _season(name, year)
-        if (last if over else first) <= today:
+        if (last < today) if over else (first <= today):
             return first, min(last, today)
-    return _season(name, today.year - 1)
+    return _season(name, today.year - 2)
 
 
 def _season(name: str, year: int) -> DateRange:
@@ -300,12 +570,16 @@ def _holidays(
         chosen = [today.year, today.year - 1]
     result: list[DateRange] = []
     for year in chosen:
-        if name == "easter":
-            sunday = _easter(year)
-            result.append((_shift(sunday, -2), _shift(sunday, 1)))
+        if name in _MOVABLE:
+            sunday, (first, last) = _easter(year), _MOVABLE[name]
+            result.append((_shift(sunday, first), _shift(sunday, last)))
+        elif name not in _HOLIDAYS:  # the fourth Thursday of November
+            begin = date(year, 11, 1)
+            thursday = _shift(begin, (3 - begin.weekday()) % 7 + 21)
+            result.append((thursday, thursday))
         else:
-            first, last = _HOLIDAYS[name]
-            result.append((date(year, *first), date(year, *last)))
+            first_day, last_day = _HOLIDAYS[name]
+            result.append((date(year, *first_day), date(year, *last_day)))
     if match["l"] and today:
         result = [days for days in result if days[0] <= today][:1]
     return tuple(result)

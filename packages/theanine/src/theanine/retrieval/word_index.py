@@ -11,6 +11,7 @@ import numpy as np
 from anyio import to_thread
 from numpy.typing import NDArray
 
+from theanine.folding import fold
 from theanine.retrieval.bounds import Bounds
 from theanine.retrieval.growing_array import GrowingArray
 from theanine.store.base import Store
@@ -31,7 +32,7 @@ class WordSearch:
     """What turns an exact search is for.
 
     Attributes:
-        words: text whose words each turn has, in any case and order; a part of a word counts.
+        words: text whose words each turn has, folded, in any order; a part of a word counts.
         speaker, session: only turns of this speaker or session; None for all.
         oldest_first: whether the oldest come first, instead of the newest.
         bounds: of time, metadata, and what is hidden.
@@ -87,7 +88,7 @@ class WordIndex:
             mask &= sessions == wanted.session
         if wanted.speaker is not None:
             mask &= self._spoken_by.values == self._speakers.get(wanted.speaker, -1)
-        for word in set(wanted.words.casefold().split()):
+        for word in set(fold(wanted.words).split()):
             mask &= self._with(word)
         rows = np.flatnonzero(mask)
         ordered = rows[np.lexsort((self._ids.values[rows], self._times.values[rows]))]
@@ -106,7 +107,7 @@ class WordIndex:
         numbers: list[int] = []
         counts: list[int] = []
         for turn in turns:
-            own = set(f"{turn.speaker} {turn.text} {turn.attachment}".casefold().split())
+            own = set(fold(f"{turn.speaker} {turn.text} {turn.attachment}").split())
             numbers += [words.setdefault(word, len(words)) for word in own]
             counts.append(len(own))
         self._numbers.extend(numbers)

@@ -94,6 +94,11 @@ def _vocabulary() -> _Vocabulary:
     return _newest
 
 
+def prepare_words(words: Sequence[str]) -> None:
+    """Make the vectors of words, so that no unit has to wait for them."""
+    _vocabulary().rows(words)
+
+
 class UnitWords:
     """The distinct words of units that are added over time.
 
