@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import theanine
-from theanine.methods.registry import METHODS
+from theanine.methods.registry import names
 from theanine.methods.shared.respond import NOTHING
 
 TOLD = ["I have a dog called Bura.", "I live in Rijeka.", "My sister Mia sails every summer."]
@@ -20,7 +20,7 @@ def fill(client: theanine.Client) -> theanine.UserMemory:
     return ana
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", names())
 def test_every_method_replies_with_a_profile(tmp_path: Path, method: str) -> None:
     with theanine.open(tmp_path / "memory.db", method=method) as client:
         ana = fill(client)

@@ -15,8 +15,10 @@ from theanine.embeddings.base import Vectors
 from theanine.embeddings.hashing import HashEmbedder
 from theanine.importers import read_histories
 from theanine.profile import BUDGET, Profile
-from theanine.profile.build import comparable
+from theanine.profile.reading import SENTENCES
 from theanine.profile.statements import Statement, read_turn
+from theanine.profile.states import comparable
+from theanine.retrieval.log_index import AT_ONCE
 from theanine.tokenizer import count_tokens
 from theanine.types import NO_MODEL_NOTICE, Turn, Utterance
 
@@ -97,6 +99,23 @@ def test_what_has_ended_is_a_change(ana: theanine.UserMemory, statement: str, en
     profile = ana.profile()
     assert not profile.lines
     assert [(c.text, c.before.text) for c in profile.changes] == [(ending, statement)]
+
+
+PLACES = ("the bakery", "a law firm in Split", "the harbor clinic", "Kraft Motors")
+KEPT = ("I work nights at {}.", "I work at {} as a cleaner.", "I work for {}.")
+LEFT = ("I quit {}.", "I've resigned from {}.", "I left my job at {}.")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("left", LEFT)
+def test_what_one_leaves_holds_no_more(ana: theanine.UserMemory, place: str, left: str) -> None:
+    other = PLACES[PLACES.index(place) - 1]
+    working = [form.format(place) for form in KEPT]
+    said = working[len(left) % len(working)]
+    add(ana, said, left.format(other), f"I left {place} at six.")
+    assert said in held(ana.profile(), "work")
+    add(ana, left.format(place))
+    assert said not in held(ana.profile(), "work")
 
 
 def test_things_that_both_hold_stay(ana: theanine.UserMemory) -> None:
@@ -223,7 +242,8 @@ def test_the_demo(ana: theanine.UserMemory) -> None:
         "quarter."
     ]
     assert "I'm allergic to hazelnuts and her treats are full of them." in held(profile, "health")
-    assert not any("shipyard" in line.text or "afraid" in line.text for line in profile.lines)
+    sure = [line.text for line in profile.lines if line.certainty != "may be outdated"]
+    assert not any("shipyard" in text or "afraid" in text for text in sure)
     relations = {entity.name: entity.relation for entity in profile.entities if entity.relation}
     assert relations == {
         "Bura": "dog",
@@ -350,10 +370,31 @@ def test_only_the_users_words_within_the_bounds_make_doubtful(
 ) -> None:
     said = [("Ana", "I live in Rijeka."), ("Tom", "Hello."), ("Ana", "I have a van.")]
     chat = [Utterance(text=text, speaker=name, at=START) for name, text in said]
-    later = START + timedelta(days=2)
+    later = START + timedelta(days=60)
     ana.add([*chat, Utterance(text=text, speaker=speaker, at=later)])
     [home] = ana.profile(as_of=START + timedelta(days=days)).areas["home"]
     assert home.certainty == ("may be outdated" if is_doubtful else "said")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["I like plums.", "I like figs.", "I love anchovies."],
+        ["I'm allergic to hazelnuts.", "I am vegan.", "I have asthma."],
+        ["I have a cat.", "I have a dog.", "I own a boat."],
+        ["I play the cello.", "I play chess on Sundays.", "I sing in a choir."],
+        ["My sister is called Petra.", "My brother is called Luka.", "My aunt is a nurse."],
+    ],
+    ids=["likes", "health", "possessions", "habits", "people"],
+)
+def test_what_is_stated_besides_makes_nothing_doubtful(
+    ana: theanine.UserMemory, texts: Sequence[str]
+) -> None:
+    add(ana, *texts)
+    ana.recall("Hello?")  # which makes the vectors
+    profile = ana.profile()
+    assert {line.text for line in profile.lines} == {*texts}
+    assert {line.certainty for line in profile.lines} == {"said"}
 
 
 LOVED = (
@@ -382,3 +423,67 @@ def test_as_many_statements_are_compared_as_there_are(frame: str) -> None:
 
     for count in (100, 200, 400):
         assert compared(count) <= count
+
+
+@pytest.mark.parametrize("name", ["Bettina", "Graciela Ruiz", "Zoran"])
+@pytest.mark.parametrize("form", ["{}, who has the studio, wants ten.", "{} said yes.", "{} came."])
+def test_a_person_may_begin_a_sentence(ana: theanine.UserMemory, name: str, form: str) -> None:
+    add(ana, form.format(name), f"{name} again.", "Everyone said no.", "Everyone came.")
+    [found] = ana.profile().entities
+    assert (found.name, found.kind, found.mentions) == (name, "person", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "relation"),
+    [
+        ("We asked Marta, my sister, to sing.", "sister"),
+        ("We asked Marta, my sister.", "sister"),
+        ("It was Marta who is my sister.", "sister"),
+        ("There is no Marta, my sister wants Tom.", ""),
+    ],
+)
+def test_an_apposition_has_an_end(ana: theanine.UserMemory, text: str, relation: str) -> None:
+    add(ana, text, "Marta called me, and Marta laughed.")
+    [marta] = [entity for entity in ana.profile().entities if entity.name == "Marta"]
+    assert marta.relation == relation
+
+
+ROUNDABOUT = {
+    "home": "Our flat is on the fourth floor and the lift is broken for good.",
+    "work": "I start at the harbor office on Monday, they hired me as a clerk for good.",
+    "people": "My sister Vesna has had twins, so I'm an uncle twice over.",
+}
+
+
+@pytest.mark.parametrize(("area", "text"), ROUNDABOUT.items())
+def test_what_no_frame_knows_is_read_by_a_model(
+    ana: theanine.UserMemory, area: str, text: str
+) -> None:
+    add(ana, text, "What a lovely day it was.", "How tall is the Eiffel tower?")
+    profile = ana.profile()
+    assert [line.text for line in profile.lines] == [text]
+    assert held(profile, area) == [text]
+
+
+@pytest.mark.parametrize("text", ROUNDABOUT.values())
+def test_a_later_state_makes_a_roundabout_one_doubtful(ana: theanine.UserMemory, text: str) -> None:
+    ana.add(text, at=START)
+    [line] = ana.profile().lines
+    assert line.certainty == "said"
+    ana.add(f"No longer so: {text[0].lower()}{text[1:]}", at=START + timedelta(days=200))
+    assert [line.certainty for line in ana.profile().lines if line.text == text] != ["said"]
+
+
+def test_no_more_sentences_are_read_than_are_worth_it(tmp_path: Path) -> None:
+    with theanine.open(tmp_path / "m.db") as client:
+        ana = client.user("ana")
+        for number in range(3 * SENTENCES // 2):
+            ana.add(f"My sister Vesna has had twins in house {number}.", at=START)
+        assert 0 < len(ana.profile().lines) <= SENTENCES
+
+
+@pytest.mark.slow
+def test_until_the_encoder_has_read_all_wording_alone_tells(ana: theanine.UserMemory) -> None:
+    texts = [*(f"Row {number} is fine." for number in range(AT_ONCE)), "I live in Rijeka."]
+    ana.add([Utterance(text=text, speaker="ana", at=START) for text in texts])
+    assert held(ana.profile(), "home") == ["I live in Rijeka."]

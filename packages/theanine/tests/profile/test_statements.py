@@ -106,6 +106,19 @@ def test_what_is_not_meant_states_nothing(kind: str, text: str) -> None:
     assert areas_of(said(NOT_MEANT[kind](text))) == []
 
 
+@pytest.mark.parametrize("matter", ["swimming", "the choir", "my diet"])
+@pytest.mark.parametrize(
+    "wish", ["I want to stay with", "I hope to stick to", "We intend to continue with"]
+)
+def test_a_wish_to_go_on_is_a_habit(wish: str, matter: str) -> None:
+    assert areas_of(said(f"{wish} {matter}.")) == ["likes"]
+
+
+@pytest.mark.parametrize("text", ["I want to stay in Rome this year.", "I hope to learn to swim."])
+def test_a_wish_for_something_new_is_a_plan(text: str) -> None:
+    assert areas_of(said(text)) == ["plans"]
+
+
 @pytest.mark.parametrize("role", ["assistant", "system", "tool"])
 @pytest.mark.parametrize("text", [text for _, text in SAID])
 def test_words_of_others_state_nothing(role: Role, text: str) -> None:

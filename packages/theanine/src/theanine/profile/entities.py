@@ -14,8 +14,8 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
-from theanine.profile.profile import Entity, Quote
-from theanine.profile.statements import Frames, ReadTurn
+from theanine.profile.profile import Entity, Quote, quoted
+from theanine.profile.statements import Frames, ReadTurn, turn_order
 from theanine.recall.claims import calendar_words
 from theanine.retrieval.kinds import things_of
 from theanine.retrieval.languages import Language
@@ -26,14 +26,16 @@ from theanine.types import Turn
 
 MENTIONED = 2
 """Turns in which a name must come up that nothing introduces."""
-LATEST = 20
-"""Turns of an entity that are listed, at most."""
 _NAME = r"[A-ZÀ-ÖØ-Þ][\w'’-]*[^\W\d_](?: (?:(?:van|von|de|del|da|di|la|le) )?[A-ZÀ-ÖØ-Þ][\w-]+)?"
 _MID_NAME = re.compile(r"(?<=[^\W\d_,;:] )" + _NAME)
+_FIRST_NAME = re.compile(_NAME)
 Kind = Literal["person", "animal", "place", "thing", "unknown"]
 _QUESTION = re.compile(r"[?？؟]\W*$")
 _WORD = re.compile(r"[^\W\d_]+")
-_NO_NAMES = things_of("language") | {"christmas", "easter", "god", "ok", "mr", "mrs", "ms", "dr"}
+_NO_NAMES = things_of("language") | frozenset(
+    "christmas easter god ok mr mrs ms dr mum mom mama dad papa everyone everybody someone "
+    "somebody anyone anybody nobody one people".split()
+)
 _AFTER_PERSON = re.compile(
     r"(?:['’]s (?:\w+ )?(?:husband|wife|son|daughter|mother|father|sister|brother|birthday|idea)\b|"
     r"(?:['’]s|,)? ?(?:whom?\b|says?|said|told|tells|asked|asks|thinks|wants|came|comes|called|"
@@ -97,7 +99,13 @@ def read_names(read: ReadTurn) -> ReadNames:
         for match in alias.finditer(sentence):
             aliases.append((_plain(match["name"]), _plain(match["other"])))
         if read.frames.language != "de":  # which has capitals for all nouns
-            for match in _MID_NAME.finditer(sentence):
+            # All sentences begin with a capital: what follows must tell that it is a person.
+            first = _FIRST_NAME.match(sentence)
+            end_of_first = 0
+            if first and _AFTER_PERSON.match(sentence, first.end()):
+                end_of_first = first.end()
+                within.append((_plain(first[0]), (start, end), "person"))
+            for match in _MID_NAME.finditer(sentence, end_of_first):
                 kind = _kind_around(sentence, match)
                 within.append((_plain(match[0]), (start, end), kind))
     written = _WORD.findall(read.masked)
@@ -171,8 +179,10 @@ def _patterns(frames: Frames) -> tuple[re.Pattern[str], ...]:
         for pattern in (
             rf"\b(?i:{own}|have an?|'ve an?)\b (?:[a-zà-ÿ-]+ ){{0,2}}"
             rf"(?P<relation>(?i:{relation})),? (?P<name>{_NAME})",
-            rf"(?P<name>{_NAME}),? (?:(?:who|she|he|it)? ?(?:is|was|'s|’s) )?(?:{own}) "
-            rf"(?:[a-zà-ÿ-]+ ){{0,1}}(?P<relation>{relation})\b",
+            rf"(?P<name>{_NAME}),? (?P<verb>(?:who|she|he|it)? ?(?:is|was|'s|’s) )?(?:{own}) "
+            # Without a verb, an apposition ends there: not "no DJ, my mother wants a priest".
+            rf"(?:[a-zà-ÿ-]+ ){{0,1}}(?P<relation>{relation})\b"
+            rf"(?(verb)|(?=\W*$|[,.;:!?)–—]| (?:who|and|from|in|at|und|y|et)\b))",
             rf"\b(?i:{own}|an?|eine?n?|une?|una?) (?:[a-zà-ÿ-]+ ){{0,3}}"
             rf"(?P<relation>(?i:{relation}))(?:[^.!?]{{0,60}}?)?,? ?\b{frames.called} "
             rf"(?P<name>{_NAME})",
@@ -220,24 +230,29 @@ def _is_name(name: str, no_names: set[str], language: Language) -> bool:
 
 
 def _join_full_names(names: dict[str, _Name]) -> None:
-    """Join a full name with its first name, if only one full name begins with it."""
+    """Join a full name with its first name, if only one full name begins with it.
+
+    A last name that is never said without the first one is no other person's.
+    """
     full: defaultdict[str, list[str]] = defaultdict(list)
-    for name in names:
-        if " " in name:
-            full[name.split()[0]].append(name)
+    for name in [*names]:
+        first, _, rest = name.partition(" ")
+        if rest:
+            full[first].append(name)
+            said = {turn.id for turn in names[name].turns}
+            if rest in names and all(turn.id in said for turn in names[rest].turns):
+                del names[rest]
     for first, longer in full.items():
         if len(longer) == 1 and first in names and names[first].kind != "place":
             other = names.pop(longer[0])
             entry = names[first]
             entry.aliases[longer[0]] = None
-            entry.turns = sorted({t.id: t for t in entry.turns + other.turns}.values(), key=_order)
+            entry.turns = sorted(
+                {t.id: t for t in entry.turns + other.turns}.values(), key=turn_order
+            )
             entry.relation = entry.relation or other.relation
             entry.kind = entry.kind or other.kind
             entry.introduced = entry.introduced or other.introduced
-
-
-def _order(turn: Turn) -> tuple[object, int]:
-    return turn.at, turn.id
 
 
 def _entity(name: str, entry: _Name) -> Entity | None:
@@ -251,14 +266,8 @@ def _entity(name: str, entry: _Name) -> Entity | None:
         kind=entry.kind or _most_likely(entry.kinds),
         relation=entry.relation,
         aliases=tuple(entry.aliases),
-        introduced=Quote(
-            text=" ".join(turn.text[start:end].split()),
-            turn=turn.id,
-            session=turn.session,
-            at=turn.at,
-            dated=turn.dated,
-        ),
+        introduced=Quote(**quoted(" ".join(turn.text[start:end].split()), turn)),
         mentions=len(entry.turns),
-        turns=tuple(each.id for each in entry.turns[: -LATEST - 1 : -1]),
+        turns=tuple(each.id for each in reversed(entry.turns)),
         last_at=entry.turns[-1].at,
     )

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
-from typing import Literal
+from typing import Any, Literal
 
 from theanine.fences import one_line
 from theanine.text.formatting import day_label
 from theanine.tokenizer import count_tokens
+from theanine.types import LOCAL_MODEL, Turn
 
 AREAS = {
     "rules": "Rules for the assistant",
@@ -58,16 +59,32 @@ class Quote:
         return day_label(self.at, self.dated)
 
 
+def quoted(text: str, turn: Turn) -> dict[str, Any]:
+    """Return the fields of a quote of words of a turn."""
+    return {
+        "text": text,
+        "turn": turn.id,
+        "session": turn.session,
+        "at": turn.at,
+        "dated": turn.dated,
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileLine(Quote):
     """Something that holds of the user.
+
+    The words are the user's own, or a model's; ``turn``, ``session`` and ``at`` are then those of
+    the newest turn that supports them.
 
     Attributes:
         area: a key of ``AREAS``.
         since: when it was first said.
         before: what it was before, the latest first.
         certainty: how sure it is that it holds.
-        is_correction: whether the words are a correction by ``user.correct``.
+        is_correction: whether the newest words are a correction by ``user.correct``.
+        source_turns: ids of the turns that support it, the oldest first.
+        made_by: the model that wrote ``text``; ``local`` for the user's own words, verbatim.
     """
 
     area: str
@@ -75,6 +92,13 @@ class ProfileLine(Quote):
     before: tuple[Quote, ...] = ()
     certainty: Certainty = "said"
     is_correction: bool = False
+    source_turns: tuple[int, ...] = ()
+    made_by: str = LOCAL_MODEL
+
+    @property
+    def is_verbatim(self) -> bool:
+        """Whether the text is the user's own words."""
+        return self.made_by == LOCAL_MODEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +125,7 @@ class Entity:
         aliases: other names.
         introduced: the words that tell who or what it is, or the first that name it.
         mentions: number of the user's turns that name it.
-        turns: ids of the latest of them, the newest first.
+        turns: their ids, the newest first.
         last_at: when it was mentioned last.
     """
 
@@ -117,11 +141,11 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What is known of a user, in the user's own words; false if nothing is.
+    """The known facts about a user, with their sources; false if there are none.
 
     Attributes:
         user: the user's name.
-        lines: what holds, by area, in each the newest first.
+        lines: what holds, by area, in each the surest first, then the newest.
         changes: what changed in the last three months of the log, the newest first.
         entities: who and what comes up, the most mentioned first.
     """
@@ -149,8 +173,9 @@ class Profile:
         return self.within(BUDGET)
 
     def within(self, budget: int) -> str:
-        """Return the form for a prompt: areas with their lines, in the user's words, with days.
+        """Return the form for a prompt: areas with their lines and days.
 
+        The user's own words have quotation marks, those that a model wrote don't.
         Rules for the assistant come first; then areas take turns, and at last what is to be asked
         for again because it is to be verified. What may be outdated is left out. It has at most
         ``budget`` tokens (bundled tokenizer). Empty if nothing is known.
@@ -200,4 +225,5 @@ def _item(line: ProfileLine) -> str:
     notes = [f"since {line.since.day} {line.since:%B %Y}"] if line.dated else []
     notes += [f"before: {one_line(state.text, SHOWN)}" for state in line.before[:1]]
     note = f" ({'; '.join(notes)})" if notes else ""
-    return f"“{one_line(line.text, SHOWN)}”{note}"
+    words = one_line(line.text, SHOWN)
+    return (f"“{words}”" if line.is_verbatim else words) + note

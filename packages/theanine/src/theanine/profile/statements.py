@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from theanine.lazy_pattern import lazy_pattern
 from theanine.recall.claims import tells_change, tells_plan
@@ -21,9 +22,13 @@ from theanine.retrieval.kinds import things_of
 from theanine.retrieval.languages import Language, guess_language
 from theanine.retrieval.lexical import tokenize
 from theanine.retrieval.query import is_standing_instruction
-from theanine.sentences import sentence_spans
+from theanine.sentences import Span, sentence_spans
 from theanine.text.cues import normal
 from theanine.types import Turn
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 PASTED = 2_000
 """Characters of a turn beyond which it is taken for a text that somebody else may have written."""
@@ -51,6 +56,8 @@ _CLAUSE = lazy_pattern(
 _WISH = lazy_pattern(r"\b(?:rather|prefer)\b")
 _OF_ASSISTANT = lazy_pattern(r"\b(?:you|your|answers?|repl(?:y|ies)|responses?|explanations?)\b")
 _TAIL = lazy_pattern(r"[\s,;:–—]+(?:(?:and|but|so|because|und|aber|weil|y|pero|et|mais)\W*)?$")
+_LEFT = ("work", "likes")
+"""Areas of what one leaves: a job, a club."""
 _LEADING = 4
 """Words that a clause may have before those that tell what it states, at most."""
 _RULE_LEAD = r"^\W*(?:(?:hey|hi|hello|ok(?:ay)?|so|and|also|bitte|theo|assistant)[,!]? )*"
@@ -73,6 +80,7 @@ class Statement:
         core: the clause that tells it, without what the words go on about.
         single: what the person has once only, such as ``residence``; empty otherwise.
         terms: the stems of its content words.
+        vector: of its text, where the fitted model says so; None where the wording does.
     """
 
     area: str
@@ -82,6 +90,12 @@ class Statement:
     core: str
     single: str = ""
     terms: frozenset[str] = frozenset()
+    vector: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def by_model(self) -> bool:
+        """Whether the fitted model says so, not the wording."""
+        return self.vector is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +120,7 @@ class ReadTurn:
     Attributes:
         masked: its text, with what isn't the user's own words masked.
         frames: the wording of its language.
+        unread: sentences of which no wording says what they state, as spans.
     """
 
     turn: Turn
@@ -113,24 +128,30 @@ class ReadTurn:
     frames: Frames
     statements: tuple[Statement, ...]
     endings: tuple[Ending, ...]
+    unread: tuple[Span, ...] = ()
+
+    @property
+    def language(self) -> Language:
+        """The language in which it was read."""
+        return self.frames.language
 
 
 def read_turn(turn: Turn) -> ReadTurn | None:
     """Return what a turn tells; None for one of another role, for a game or a pasted text."""
-    if turn.role != "user" or not 0 < len(turn.text) <= PASTED:
-        return None
-    frames = _frames(guess_language(turn.text))
-    if frames is None or _not_meant().search(normal(turn.text)):
+    frames = _frames(guess_language(turn.text)) if is_told(turn) else None
+    if frames is None:
         return None
     masked = own_words(turn.text)
     statements: list[Statement] = []
     endings: list[Ending] = []
-    for start, end in sentence_spans(masked):
+    unread: list[Span] = []
+    for start, end in own_sentences(masked):
         sentence = masked[start:end]
         plain = normal(_SPACE.sub(" ", sentence))
-        if _QUESTION.search(sentence) or len(plain) != len(sentence) or len(plain) > LONGEST:
+        if len(plain) != len(sentence):
             continue
-        for clause in frames.read(plain):
+        clauses = frames.read(plain)
+        for clause in clauses:
             text = " ".join(turn.text[start + clause.first : start + clause.last].split())
             core = turn.text[start + clause.start : start + clause.end]
             statements.append(
@@ -144,7 +165,9 @@ def read_turn(turn: Turn) -> ReadTurn | None:
                     terms=frozenset(tokenize(core)),
                 )
             )
-        denied = frames.denied(plain)
+        denied = frames.denied(plain, sentence)
+        if not clauses and not denied and not frames.is_hypothetical(plain):
+            unread.append((start, end))
         if denied or tells_change(plain):
             text = " ".join(turn.text[start:end].split())
             terms = frozenset(tokenize(text))
@@ -155,7 +178,29 @@ def read_turn(turn: Turn) -> ReadTurn | None:
         frames=frames,
         statements=tuple(statements),
         endings=tuple(endings),
+        unread=tuple(unread),
     )
+
+
+def is_told(turn: Turn) -> bool:
+    """Whether a turn may tell of its speaker: no other role's, no game and no pasted text."""
+    return (
+        turn.role == "user"
+        and 0 < len(turn.text) <= PASTED
+        and not _not_meant().search(normal(turn.text))
+    )
+
+
+def own_sentences(masked: str) -> Iterator[Span]:
+    """Yield the spans of sentences that may state something: no questions, and none too long."""
+    for start, end in sentence_spans(masked):
+        if end - start <= LONGEST and not _QUESTION.search(masked[start:end]):
+            yield start, end
+
+
+def turn_order(turn: Turn) -> tuple[datetime, int]:
+    """Return what sorts turns by time."""
+    return turn.at, turn.id
 
 
 def own_words(text: str) -> str:
@@ -198,6 +243,8 @@ class Frames:
         self._uncertain = re.compile(rf"(?<!\w)(?:{_alternatives(section['uncertain'])})(?!\w)")
         negation = section.get("negation")
         self._negation = re.compile(rf"(?<!\w)(?:{negation})(?!\w) ?") if negation else None
+        self._left = _optional(section, "left", words)
+        self._stays = _optional(section, "stays", words)
         self._rules = re.compile(f"{_RULE_LEAD}(?:{_expand(section['rules']['rules'], words)})")
         self._areas = {area: _frame(section["areas"], area, words) for area in section["areas"]}
         self._single = {name: _frame(section["single"], name, words) for name in section["single"]}
@@ -216,7 +263,7 @@ class Frames:
         for number, (start, end) in enumerate(pairwise(starts)):
             text = plain[start:end]
             near = slice(starts[max(number - 1, 0)], starts[min(number + 2, len(starts) - 1)])
-            if self._hypothetical.search(plain if is_short else plain[near]):
+            if self.is_hypothetical(plain if is_short else plain[near]):
                 continue
             area = self.area(text)
             if found and (found[-1].area == area or not area):
@@ -235,6 +282,10 @@ class Frames:
                 found.append(Clause(first, end, start, end, area, self.single(text)))
         return found
 
+    def is_hypothetical(self, plain: str) -> bool:
+        """Whether a sentence in lower case tells a condition, a wish or a dream."""
+        return self._hypothetical.search(plain) is not None
+
     def _is_rule(self, plain: str) -> bool:
         if _ONE_OFF.search(plain):
             return False
@@ -248,14 +299,22 @@ class Frames:
         """Return the area of a clause in lower case; empty for no statement of what holds."""
         if self._uncertain.search(clause):
             return ""
+        if self._stays and self._stays.search(clause):
+            return "likes"
         for area, frame in self._areas.items():
             match = frame.search(clause)
             if match and len(clause[: match.start()].split()) <= _LEADING:
                 return "" if area != "plans" and tells_plan(clause) else area
         return ""
 
-    def denied(self, plain: str) -> tuple[tuple[str, frozenset[str]], ...]:
-        """Return what a sentence denies: its area, and the stems of what follows."""
+    def denied(self, plain: str, sentence: str) -> tuple[tuple[str, frozenset[str]], ...]:
+        """Return what a sentence denies or ends: its area, and the stems of what follows.
+
+        ``plain`` is the sentence in lower case without accents.
+        """
+        if self._left and (left := self._left.search(plain)):
+            terms = frozenset(tokenize(sentence[left.end() :]))
+            return tuple((area, terms) for area in _LEFT)
         if self._negation is None or not self._negation.search(plain):
             return ()
         affirmed = self._negation.sub("", plain)
@@ -302,6 +361,12 @@ def _expand(lines: str, words: Mapping[str, str]) -> str:
 
 def _frame(section: Mapping[str, str], name: str, words: Mapping[str, str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w'])(?:{_expand(section[name], words)})")
+
+
+def _optional(
+    section: Mapping[str, str], name: str, words: Mapping[str, str]
+) -> re.Pattern[str] | None:
+    return _frame(section, name, words) if name in section else None
 
 
 def _jobs() -> frozenset[str]:
