@@ -7,7 +7,7 @@ takes whole histories: each of their questions is to be nearer to the turns that
 all other turns of the step; turns that answered it once (``outdated``) count on neither side. The
 state is saved after each epoch, and a run that was stopped goes on from there. Prints, for
 each file of ``--judge``, how often the nearest turn of a question's history answers it, and its
-recall at 5 and 10. Needs torch and transformers.
+recall at 5 and 10. Needs torch, transformers and onnx.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import onnx
 import torch
 from numpy.typing import NDArray
+from onnx import numpy_helper
 from transformers import AutoModel, AutoTokenizer
 
 from theanine.retrieval.candidates import turn_texts
@@ -334,7 +336,43 @@ def export(encoder: Encoder, folder: Path) -> None:
             per_channel=True,
             reduce_range=True,
         )
+    share_words(folder / "model.onnx")
     encoder.tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
+
+
+def share_words(path: Path, encoder: Path | None = None) -> None:
+    """Move a model's vectors of words to ``words.bin`` beside it, or use those of an encoder."""
+    model = onnx.load(path)
+    words, scale, zero = word_vectors(model)
+    if encoder:
+        own = word_vectors(onnx.load(encoder, load_external_data=False))
+        scale.CopyFrom(rename(own[1], scale.name))
+        zero.CopyFrom(rename(own[2], zero.name))
+    else:
+        path.with_name("words.bin").write_bytes(numpy_helper.to_array(words).tobytes())
+    size = path.with_name("words.bin").stat().st_size
+    words.ClearField("raw_data")
+    words.ClearField("int32_data")
+    words.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", "words.bin"), ("offset", "0"), ("length", str(size))):
+        words.external_data.add(key=key, value=value)
+    path.write_bytes(model.SerializeToString())
+
+
+def word_vectors(model: Any) -> list[Any]:
+    """Return the tensors of a model's vectors of words, of their scale and of their zero."""
+    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+    name = next(name for name in tensors if name.endswith("word_embeddings.weight_quantized"))
+    stem = name.removesuffix("quantized")
+    return [tensors[stem + part] for part in ("quantized", "scale", "zero_point")]
+
+
+def rename(tensor: Any, name: str) -> Any:
+    """Return a copy of a tensor by another name."""
+    result = onnx.TensorProto()
+    result.CopyFrom(tensor)
+    result.name = name
+    return result
 
 
 def main() -> None:

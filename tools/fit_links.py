@@ -1,289 +1,483 @@
-"""Fit the local linker: ``python tools/fit_links.py pairs_dev.jsonl --data DATA --out DIR``.
+"""Fit the model that links memories without a language model.
 
-Needs lightgbm and scikit-learn. Boosted and extremely randomized trees tell linked pairs from
-others. Histories are never split: the figures printed are of five folds over histories, each
-measured on pairs that nothing was fitted on.
+    python tools/fit_links.py --base FOLDER --out FOLDER --diaries FILE … --changes FILE …
+        [--pairs FILE --sets FOLDER] [--calibrate FILE] --judge FILE …
+    python tools/fit_links.py --calibrate FILE --judge FILE …
+
+The base is that of ``fit_encoder.py``, of which the first layers are taken; the vectors of words
+are the encoder's and are not fitted. A pair is two statements of a history, as
+:mod:`theanine.linking.model` reads them:
+
+- of diaries in which readers have marked what belongs together, the candidates that the default
+  method finds for each memory, all that the readers relate, and some at random;
+- of histories about changes, what succeeds what, what only seems to, and some others;
+- labeled pairs: a file of them, and those that come with ``theanine-bench``.
+
+Prints, for the diaries of ``--judge``, the share of the relations that are found at a precision of
+.95, .9 and .8, by the model's own outputs. ``--calibrate`` fits the chance of a link, of which the
+model's logit is one part (:mod:`theanine.methods.theanine.local_relate`), on diaries alone, by six,
+and all together as if one person had written them, and prints how many pairs of the diaries of
+``--judge`` have which chance, and the share of them that a reader relates. Needs torch,
+transformers, onnx and scikit-learn.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from math import log
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from random import Random
-from zlib import crc32
+from typing import Any
 
-import lightgbm
+import anyio
 import numpy as np
+import onnx
+import torch
+from fit_encoder import share_words, word_vectors
 from numpy.typing import NDArray
-from sklearn.ensemble import ExtraTreesClassifier
+from onnx import numpy_helper
+from pair_network import PairNetwork, plan_steps
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score
+from transformers import AutoTokenizer
 
-from theanine.linking import reading
-from theanine.linking.features import pair_features
-from theanine.linking.forest import Forest
-from theanine.linking.model import LinkModel
-from theanine.text.words import stem, words
-from theanine_bench.datasets.links import (
-    NONE,
-    LabeledPair,
-    PairedStatement,
-    read_bundled,
-    read_pairs,
-    read_statements,
+import theanine
+from theanine.embeddings.encoder import FOLDER
+from theanine.linking.model import TOKENS, Pair, Statement, link_logits, texts_of
+from theanine.methods.shared.pairs import Pair as MemoryPair
+from theanine.methods.theanine.associates import CANDIDATES, find_associates
+from theanine.methods.theanine.local_relate import (
+    FEW,
+    LIKENESS,
+    SHARED,
+    is_english,
+    shared_weight,
+    statements_of,
 )
+from theanine.types import History, Relation, Transcript
+from theanine_bench.datasets.asked import AskedHistory, read_asked
+from theanine_bench.datasets.links import NONE, read_bundled, read_pairs
 
-Scores = NDArray[np.float32]
-
-FOLDS = 5
-MIN_TEXTS = 4
-"""Texts that a word must occur in to have a weight of its own."""
-OF_HISTORY = 20
-"""Texts of each history for the mean vectors, so that long ones don't outweigh the others."""
-READ_THROUGH = ("n", "r")
-"""First letters of the ids of bundled pairs that were found by reading whole histories: the others
-are candidates, of which few have a relation."""
-BUNDLED = 0.5
-"""Weight of such a pair in telling linked pairs from others: relations are far more frequent among
-them than among the candidates of a real history."""
-RANDOM_PAIRS, RANDOM = 8, 0.5
-"""Random pairs drawn from each history, and the weight of each."""
-UNDATED = 0.5
-"""Weight of a second copy of each dated pair, without the days between."""
-_SESSION = re.compile(r"[:-]")
-
-
-def fit_background(
-    statements: Sequence[PairedStatement], histories: Sequence[str], out: Path
-) -> None:
-    """Count words and average vectors over texts; write both to ``out``."""
-    counts = Counter(term for one in statements for term in {stem(w) for w in words(one.text)})
-    terms = sorted(t for t, count in counts.items() if count >= MIN_TEXTS and t.isascii())
-    idf = np.array([log((len(statements) + 1) / (counts[term] + 1)) for term in terms], np.float16)
-    empty = np.zeros(256, np.float32)
-    packed = np.frombuffer("\n".join(terms).encode(), np.uint8)
-    np.savez_compressed(out, terms=packed, idf=idf, mean=empty, weighted=empty)
-    reading.load_background.cache_clear()
-    reading.read_statement.cache_clear()
-    pick = Random(0)
-    of: dict[str, list[PairedStatement]] = {}
-    for history, one in zip(histories, statements, strict=True):
-        of.setdefault(history, []).append(one)
-    chosen = [
-        one for texts in of.values() for one in pick.sample(texts, min(OF_HISTORY, len(texts)))
-    ]
-    readings = [_read(one) for one in chosen]
-    mean, weighted = np.mean([one.vectors for one in readings], 0)
-    np.savez_compressed(out, terms=packed, idf=idf, mean=mean, weighted=weighted)
-    reading.load_background.cache_clear()
+LAYERS = 4
+BATCH, RATE, EPOCHS, FITTED = 32, 1e-4, 3, 2
+"""Pairs of a step, and the rate, which falls over three epochs. Fitting stops after two; a third
+was not tried. Six layers that begin with the encoder's own were no better after one epoch."""
+APART = 15
+"""Random pairs of a diary."""
+OTHERS = 3
+"""Further pairs of a history about changes."""
+USER = "Ana"
+LEAST = 1.2
+"""Least that the words have to promise for a pair to be among those that a chance is fitted on."""
+UNRELATED, RANDOM, ARGUABLE = 0.6, 0.5, 0.4
+"""Weights of pairs that no reader relates, of random ones, and of labels that are not clear."""
+OUTPUTS = ("related", "changed", "fulfilled", "caused")
+"""What is fitted: whether two statements are of one matter, which alone is shipped; whether the
+newer changes or corrects the older, tells that its plan came true, or is its cause or effect. The
+latter three, told by readers too, help to fit the first one; they are too seldom right to be used
+(average precision .3, .1 and .3 on unseen diaries)."""
+CAUSAL = {
+    str(name)
+    for name in (
+        Relation.CAUSE, Relation.REASON, Relation.HINDERED_BY, Relation.REACT, Relation.WANT
+    )
+}  # fmt: skip
 
 
-def unrelated(statements: Mapping[tuple[str, str], PairedStatement]) -> list[LabeledPair]:
-    """Return random pairs from different sessions of one history, labeled as not linked.
+@dataclass(frozen=True, kw_only=True)
+class Labeled:
+    """A pair; what is not known of it is None in ``labels``, which are those of ``OUTPUTS``."""
 
-    Nearly all such pairs are unrelated. Without them, trees take what is common in the bundled
-    sets, such as turns without dates, for a sign of a link.
+    pair: Pair
+    labels: tuple[bool | None, ...]
+    weight: float = 1.0
+
+
+def labels_of(names: set[str], *, related: bool) -> tuple[bool, ...]:
+    """Return the labels of a pair for which readers gave these relations."""
+    return (
+        related,
+        bool(names & {"Changed", "Corrected"}),
+        "Fulfilled" in names,
+        bool(names & CAUSAL),
+    )
+
+
+def pairs_of_diary(asked: AskedHistory, candidates: Sequence[tuple[int, int]]) -> Iterator[Labeled]:
+    """Yield the pairs of a diary, given those that the default method judges."""
+    (reading, *_), turns = asked.readings, asked.turns
+    told = [*candidates, *reading.relations]
+    told += [pair for matter in reading.matters for pair in pairwise(sorted(matter))]
+    people = [place for place, turn in enumerate(turns) if turn.role != "assistant"]
+    random = Random(asked.id)
+    apart = [tuple(sorted(random.sample(people, 2))) for _ in range(APART)]
+    seen = set[tuple[int, int]]()
+    for pair in [*told, *apart]:
+        older, newer = min(pair), max(pair)
+        if older == newer or (older, newer) in seen:
+            continue
+        seen.add((older, newer))
+        names = {reading.relations.get((older, newer), NONE)}
+        related = reading.relates(older, newer)
+        weight = 1.0 if related else UNRELATED if pair in told else RANDOM * UNRELATED
+        yield Labeled(
+            pair=(
+                Statement(turns[older].text, turns[older].speaker),
+                Statement(turns[newer].text, turns[newer].speaker),
+                (turns[newer].at - turns[older].at).total_seconds() / 86_400,
+            ),
+            labels=labels_of(names, related=related),
+            weight=weight,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """A pair that the default method compares.
+
+    Attributes:
+        earlier: number of memories among which the older one was found.
+        diary: the diary that both are from; None if there is none.
+        places: those of the older and the newer turns in it.
     """
-    pick, pairs = Random(0), list[LabeledPair]()
-    of: dict[str, list[tuple[str, PairedStatement]]] = {}
-    for (history, reference), one in statements.items():
-        of.setdefault(history, []).append((_SESSION.split(reference)[0], one))
-    for history, texts in sorted(of.items()):
-        for _ in range(RANDOM_PAIRS):
-            (first, older), (second, newer) = pick.sample(texts, 2)
-            if first < second:
-                pair = LabeledPair(
-                    id="", part="", history=history, older=older, newer=newer, label=NONE
+
+    pair: MemoryPair
+    earlier: int
+    diary: AskedHistory | None
+    places: tuple[tuple[int, int], ...]
+
+    @property
+    def is_related(self) -> bool:
+        """Whether a reader relates both."""
+        return self.diary is not None and any(
+            reading.relates(*places) for reading in self.diary.readings for places in self.places
+        )
+
+
+async def compare(diaries: Sequence[AskedHistory]) -> list[Compared]:
+    """Return what the default method compares in diaries, as if the same person had written all."""
+    found: list[Compared] = []
+    turn_of: dict[tuple[datetime, str], tuple[AskedHistory, int]] = {}
+    places: dict[int, tuple[AskedHistory, int]] = {}
+    transcripts: list[Transcript] = []
+    with tempfile.TemporaryDirectory() as folder:
+        async with theanine.aopen(f"{folder}/m.db", embedder="wordllama") as client:
+            user = client.user(USER)
+            for diary in diaries:
+                turns = tuple(
+                    replace(turn, speaker=USER if turn.speaker == diary.user else turn.speaker)
+                    for turn in diary.turns
                 )
-                pairs.append(replace(pair, sure=False))
-    return pairs
+                turn_of |= {(turn.at, turn.text): (diary, at) for at, turn in enumerate(turns)}
+                transcripts += replace(diary, turns=turns).history.transcripts
+            for transcript in sorted(transcripts, key=lambda each: each.at):
+                await user.log(History(name=USER, transcripts=[transcript]))
+                await user.remember()
+                session = max(await user.sessions(), key=lambda each: each.id)
+                turns = await user.turns(session=session.id)
+                places |= {turn.id: turn_of[turn.at, turn.text] for turn in turns}
+                index = await client._engine.indexes.get(user.scope)
+                earlier = int(index.before(session).sum())
+                memories = [one for one in index.memories if one.session == session.id]
+                for pair in find_associates(memories, session, index, CANDIDATES):
+                    ends = [
+                        (places[older], places[newer])
+                        for older in pair.older.source_turns
+                        for newer in pair.newer.source_turns
+                    ]
+                    own = [(one, other) for one, other in ends if one[0] is other[0]]
+                    found.append(
+                        Compared(
+                            pair=pair,
+                            earlier=earlier,
+                            diary=own[0][0][0] if own else None,
+                            places=tuple((one[1], other[1]) for one, other in own),
+                        )
+                    )
+    return found
 
 
-def _read(one: PairedStatement) -> reading.Reading:
-    return reading.read_statement(one.text, (one.speaker,) if one.speaker else ())
+def calibrate(path: Path, judged: Sequence[Path]) -> None:
+    """Fit the chance of a link, print its coefficients, and judge it."""
+    fitted = [features_of(compared) for _, compared in by_sizes(path)]
+    rows = np.concatenate([rows for rows, _ in fitted])
+    labels = np.concatenate([labels for _, labels in fitted])
+    weights = np.concatenate([np.full(len(labels), 1 / len(labels)) for _, labels in fitted])
+    model = LogisticRegression(C=10, max_iter=2_000).fit(rows, labels, weights * len(weights))
+    print("cosine, shared weight, earlier, logit:", model.coef_[0].round(3), model.intercept_)
+    for each in (path, *judged):
+        for size, compared in by_sizes(each):
+            rows, labels = features_of(compared)
+            rows[:, 2] = np.maximum(rows[:, 2], np.log1p(FEW))
+            chances = model.predict_proba(rows)[:, 1]
+            shares = [
+                f"from {least}: {drawn.sum()}, right {labels[drawn].mean():.2f}"
+                for least in (0.7, 0.75, 0.8, 0.85)
+                for drawn in [chances >= least]
+            ]
+            print(f"{each.stem} by {size}, {labels.sum()} related:", "; ".join(shares))
 
 
-def table(pairs: Sequence[LabeledPair], *, dated: bool = True) -> NDArray[np.float32]:
-    """Return the features of labeled pairs, with or without the days between the two."""
-    read = [
-        (
-            _read(pair.older),
-            _read(pair.newer),
-            float((pair.newer.day - pair.older.day).days)
-            if dated and pair.older.day and pair.newer.day
-            else None,
-        )
-        for pair in pairs
-    ]
-    return pair_features(read)
+def by_sizes(path: Path) -> Iterator[tuple[int, list[Compared]]]:
+    """Yield what is compared in the diaries of a file that have readings, by so many."""
+    diaries = [asked for asked in read_asked(path) if asked.readings]
+    Random(0).shuffle(diaries)
+    for size in (1, 6, len(diaries)):
+        groups = [diaries[at : at + size] for at in range(0, len(diaries) - size + 1, size)]
+        yield size, [each for group in groups for each in anyio.run(compare, group)]
 
 
-def fit(
-    pairs: Sequence[LabeledPair], rows: NDArray[np.float32], undated: NDArray[np.float32]
-) -> LinkModel:
-    """Fit all parts on rows with and without days."""
-    copied = [n for n, pair in enumerate(pairs) if pair.older.day and pair.newer.day]
-    pairs = [*pairs, *(pairs[n] for n in copied)]
-    rows = np.concatenate([rows, undated[copied]])
-    given = np.array([RANDOM if not pair.id else 1.0 for pair in pairs])
-    given[-len(copied) :] *= UNDATED
-    linked = np.array([pair.label != NONE for pair in pairs])
-    read_through = np.array([pair.id.startswith(READ_THROUGH) for pair in pairs])
-    weights = given * np.where(read_through, BUNDLED, 1.0)
-    boosted = lightgbm.LGBMClassifier(
-        n_estimators=200, num_leaves=7, learning_rate=0.05, min_child_samples=15, subsample=0.7,
-        subsample_freq=1, colsample_bytree=0.3, reg_lambda=5, verbose=-1, n_jobs=1, seed=0,
-    ).fit(rows, linked, sample_weight=weights)  # fmt: skip
-    averaged = _extra_trees().fit(rows, linked, sample_weight=weights)
-    return LinkModel(boosted=_boosted(boosted), averaged=_averaged(averaged, [[0.0], [1.0]]))
+def features_of(compared: Sequence[Compared]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the features of pairs that promise something, ``(n, 4)``, and which are related."""
+    rows: list[list[float]] = []
+    labels: list[bool] = []
+    for each in compared:
+        shared = shared_weight(each.pair)
+        if is_english(each.pair) and LIKENESS * each.pair.similarity + SHARED * shared > LEAST:
+            logit = float(link_logits([statements_of(each.pair)])[0])
+            rows.append([each.pair.similarity, shared, np.log1p(each.earlier), logit])
+            labels.append(each.is_related)
+    return np.array(rows), np.array(labels)
 
 
-def _extra_trees() -> ExtraTreesClassifier:
-    return ExtraTreesClassifier(
-        n_estimators=100, min_samples_leaf=3, max_leaf_nodes=64, max_features=0.3, random_state=0
-    )
+def read_diaries(path: Path) -> Iterator[Labeled]:
+    """Yield the pairs of a file of diaries."""
+    for asked in read_asked(path):
+        if asked.readings:
+            compared = anyio.run(compare, [asked])
+            yield from pairs_of_diary(asked, [pair for each in compared for pair in each.places])
 
 
-def _boosted(model: lightgbm.LGBMClassifier) -> Forest:
-    trees: list[list[tuple[int, float, int, int, Sequence[float]]]] = []
-    for tree in model.booster_.dump_model()["tree_info"]:
-        nodes: list[tuple[int, float, int, int, Sequence[float]]] = []
-
-        def add(node: dict, nodes: list = nodes) -> int:
-            own = len(nodes)
-            nodes.append((0, 0.0, own, own, (node.get("leaf_value", 0.0),)))
-            if "split_feature" in node:
-                left, right = add(node["left_child"]), add(node["right_child"])
-                nodes[own] = (node["split_feature"], node["threshold"], left, right, (0.0,))
-            return own
-
-        add(tree["tree_structure"])
-        trees.append(nodes)
-    return _forest(trees)
-
-
-def _averaged(model: ExtraTreesClassifier, outputs: Sequence[Sequence[float]]) -> Forest:
-    """Return the forest of mean outputs, given those of each class."""
-    trees: list[list[tuple[int, float, int, int, Sequence[float]]]] = []
-    for estimator in model.estimators_:
-        tree = estimator.tree_
-        nodes: list[tuple[int, float, int, int, Sequence[float]]] = []
-        for own in range(tree.node_count):
-            leaf = tree.children_left[own] < 0
-            share = np.zeros(len(outputs[0]))
-            if leaf:
-                share = tree.value[own][0] / tree.value[own][0].sum() @ np.array(outputs)
-            nodes.append((
-                0 if leaf else tree.feature[own],
-                0.0 if leaf else tree.threshold[own],
-                own if leaf else tree.children_left[own],
-                own if leaf else tree.children_right[own],
-                share / len(model.estimators_),
-            ))  # fmt: skip
-        trees.append(nodes)
-    return _forest(trees)
-
-
-def _forest(trees: Sequence[Sequence[tuple[int, float, int, int, Sequence[float]]]]) -> Forest:
-    roots = np.cumsum([0, *(len(nodes) for nodes in trees[:-1])])
-    nodes = [
-        (feature, threshold, root + left, root + right, value)
-        for root, tree in zip(roots.tolist(), trees, strict=True)
-        for feature, threshold, left, right, value in tree
-    ]
-    left = np.array([node[2] for node in nodes], np.intp)
-    right = np.array([node[3] for node in nodes], np.intp)
-    level, depth = roots, 0
-    while (deeper := np.unique(np.concatenate([left[level], right[level]]))).tolist() != sorted(
-        level
-    ):
-        level, depth = deeper, depth + 1
-    return Forest(
-        roots=roots.astype(np.intp),
-        features=np.array([node[0] for node in nodes], np.intp),
-        thresholds=np.array([node[1] for node in nodes], np.float32),
-        left=left,
-        right=right,
-        values=np.array([node[4] for node in nodes], np.float32),
-        depth=depth,
-    )
-
-
-def folds(pairs: Sequence[LabeledPair]) -> NDArray[np.int64]:
-    """Return each pair's fold: histories stay whole, the long ones are in different folds."""
-    counts = Counter(pair.history for pair in pairs)
-    long = sorted(name for name, count in counts.items() if count > 50)
-    return np.array([
-        long.index(pair.history) % FOLDS
-        if pair.history in long
-        else crc32(pair.history.encode()) % FOLDS
-        for pair in pairs
-    ])  # fmt: skip
-
-
-def cross_validate(
-    pairs: Sequence[LabeledPair], rows: NDArray[np.float32], undated: NDArray[np.float32]
-) -> Scores:
-    """Return the chance of a link of each pair, by trees of the other folds."""
-    linked = np.zeros(len(pairs), np.float32)
-    fold = folds(pairs)
-    for number in range(FOLDS):
-        rest = [pair for pair, one in zip(pairs, fold, strict=True) if one != number]
-        held_out = fold == number
-        model = fit(rest, rows[~held_out], undated[~held_out])
-        linked[held_out] = model.link_chances(rows[held_out])
-    return linked
-
-
-def _report(pairs: Sequence[LabeledPair], dev: int, linked: Scores) -> None:
-    gold = np.array([pair.label for pair in pairs])
-    for name, chosen in (
-        ("pairs given", np.arange(len(pairs)) < dev),
-        (
-            "  with speakers",
-            np.array([n < dev and bool(p.newer.speaker) for n, p in enumerate(pairs)]),
-        ),
-    ):
-        _curve(
-            f"linked, {name}",
-            linked[chosen],
-            gold[chosen] != NONE,
-            int((gold[chosen] != NONE).sum()),
-        )
-
-
-def _curve(name: str, scores: Scores, right: NDArray[np.bool_], wanted: int) -> None:
-    order = np.argsort(-scores, kind="stable")
-    found = np.cumsum(right[order])
-    precision, recall = found / np.arange(1, len(found) + 1), found / wanted
-    print(name)
-    for target in (0.1, 0.15, 0.2, 0.25, 0.4, 0.5, 0.6):
-        if recall[-1] >= target:
-            at = int(np.argmax(recall >= target))
-            print(
-                f"  recall {target:.2f}: precision {precision[at]:.3f}, "
-                f"threshold {scores[order][at]:.3f}"
+def read_changes(path: Path) -> Iterator[Labeled]:
+    """Yield the pairs of English histories about changes."""
+    for line in path.read_text().splitlines():
+        case = json.loads(line)
+        if case["language"] != "en":
+            continue
+        turns = case["turns"]
+        people = [place for place, turn in enumerate(turns) if turn["role"] != "assistant"]
+        succeeds = {tuple(sorted(pair)) for pair in case["succession"]}
+        seems = {tuple(sorted(pair)) for pair in case["not_succession"]}
+        others = [
+            (older, newer)
+            for older in people
+            for newer in people
+            if older < newer and (older, newer) not in succeeds | seems
+        ]
+        Random(case["id"]).shuffle(others)
+        for older, newer in [*succeeds, *seems, *others[:OTHERS]]:
+            one, other = turns[older], turns[newer]
+            is_one = (older, newer) in succeeds
+            days = datetime.fromisoformat(other["at"]) - datetime.fromisoformat(one["at"])
+            yield Labeled(
+                pair=(
+                    Statement(one["text"], one["speaker"]),
+                    Statement(other["text"], other["speaker"]),
+                    days.total_seconds() / 86_400,
+                ),
+                labels=(True if is_one else None, is_one, None, None),
+                weight=1.0 if (older, newer) in succeeds | seems else RANDOM,
             )
 
 
+def read_labels(pairs: Path | None, sets: Path | None) -> Iterator[Labeled]:
+    """Yield labeled pairs."""
+    for each in [*(read_pairs(pairs) if pairs else ()), *(read_bundled(sets) if sets else ())]:
+        if not each.agreed:
+            continue
+        older, newer = each.older, each.newer
+        days = float((newer.day - older.day).days) if older.day and newer.day else None
+        yield Labeled(
+            pair=(
+                Statement(older.text, older.speaker or ""),
+                Statement(newer.text, newer.speaker or ""),
+                days,
+            ),
+            labels=(each.label != NONE, each.label == Relation.CHANGED, None, None),
+            weight=0.7 if each.sure else ARGUABLE,
+        )
+
+
+def encoder_words() -> NDArray[np.float32]:
+    """Return the vectors of words of the shipped encoder."""
+    encoder = onnx.load(FOLDER / "model.onnx")
+    words, scale, zero = (numpy_helper.to_array(tensor) for tensor in word_vectors(encoder))
+    return (words.astype(np.float32) - float(zero)) * np.float32(scale)
+
+
+class Network(PairNetwork):
+    """The first layers of the base, with the encoder's vectors of words."""
+
+    def __init__(self, base: Path) -> None:
+        super().__init__(base, layers=LAYERS, outputs=len(OUTPUTS))
+        words = torch.nn.Parameter(torch.tensor(encoder_words()), requires_grad=False)
+        self.bert.embeddings.word_embeddings.weight = words
+
+
+class Linked(torch.nn.Module):
+    """The first output alone."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        """Return the logits of a link, ``(n,)``."""
+        return self.network(*inputs)[:, 0]
+
+
+Tokens = tuple[list[int], list[int]]
+
+
+def tokenize(tokenizer: Any, pairs: Sequence[Labeled]) -> list[Tokens]:
+    """Return the ids and types of the tokens of each pair."""
+    texts = [texts_of(each.pair) for each in pairs]
+    read = tokenizer(
+        [older for older, _ in texts],
+        [newer for _, newer in texts],
+        truncation="longest_first",
+        max_length=TOKENS,
+    )
+    return list(zip(read["input_ids"], read["token_type_ids"], strict=True))
+
+
+def padded(some: Sequence[Tokens]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the three inputs of pairs."""
+    width = max(len(ids) for ids, _ in some)
+    rows = [[ids, [1] * len(ids), types] for ids, types in some]
+    ids, mask, types = (
+        torch.tensor([[*row[number], *[0] * (width - len(row[number]))] for row in rows])
+        for number in range(3)
+    )
+    return ids, mask, types
+
+
+def fit(model: Network, tokenizer: Any, pairs: Sequence[Labeled]) -> None:
+    """Fit the model; what is not known of a pair adds nothing to the loss."""
+    tokens = tokenize(tokenizer, pairs)
+    labels = np.array([each.labels for each in pairs], np.float32)  # None becomes nan
+    weights = torch.tensor([each.weight for each in pairs])[:, None]
+    fitted = [each for each in model.parameters() if each.requires_grad]
+    total = EPOCHS * (len(pairs) // BATCH)
+    optimizer, schedule = plan_steps(fitted, RATE, total)
+    losses: list[float] = []
+    begun = time.monotonic()
+    model.train()
+    for epoch in range(FITTED):
+        for batch in batches_of(tokens, Random(epoch)):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                logits = model(*padded([tokens[number] for number in batch])).float()
+            wanted = torch.tensor(labels[batch])
+            known = ~torch.isnan(wanted)
+            loss = torch.nn.functional.binary_cross_entropy_with_logits(
+                logits, torch.nan_to_num(wanted), reduction="none"
+            )
+            loss = (loss * known * weights[batch]).sum() / known.sum()
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(fitted, 1.0)
+            optimizer.step()
+            schedule.step()
+            losses.append(loss.item())
+            if len(losses) % 100 == 0:
+                pace = (time.monotonic() - begun) / len(losses)
+                print(
+                    f"  {len(losses)} of {total} steps, {pace:.2f} s: {np.mean(losses[-100:]):.3f}"
+                )
+
+
+def batches_of(tokens: Sequence[Tokens], random: Random) -> list[list[int]]:
+    """Return batches of pairs of like length, in random order."""
+    order = random.sample(range(len(tokens)), len(tokens))
+    batches: list[list[int]] = []
+    for start in range(0, len(order), 8 * BATCH):
+        some = sorted(order[start : start + 8 * BATCH], key=lambda number: len(tokens[number][0]))
+        batches += [some[at : at + BATCH] for at in range(0, len(some), BATCH)]
+    random.shuffle(batches)
+    return batches
+
+
+def judge(model: Network, tokenizer: Any, name: str, pairs: Sequence[Labeled]) -> None:
+    """Print what each output finds at a given precision."""
+    model.eval()
+    logits: list[NDArray[np.float32]] = []
+    with torch.inference_mode():
+        for some in tokenize(tokenizer, pairs):
+            logits.append(model(*padded([some])).numpy()[0])
+    for number, output in enumerate(OUTPUTS):
+        known = [at for at, each in enumerate(pairs) if each.labels[number] is not None]
+        right = np.array([bool(pairs[at].labels[number]) for at in known])
+        if not right.any():
+            continue
+        scores = np.array([logits[at][number] for at in known])
+        order = np.argsort(-scores)
+        found = np.cumsum(right[order])
+        precision = found / np.arange(1, len(found) + 1)
+        line = f"{name}, {output}: {right.sum()} of {len(right)}, average precision "
+        line += f"{average_precision_score(right, scores):.3f}"
+        for least in (0.95, 0.9, 0.8):
+            last = np.flatnonzero(precision >= least)
+            if len(last):
+                chance = 1 / (1 + np.exp(-scores[order][last[-1]]))
+                share = found[last[-1]] / right.sum()
+                line += f"; {share:.2f} at {least} (from {chance:.2f})"
+        print(line)
+
+
+def export(model: Network, out: Path) -> None:
+    """Write ``links.onnx``, in 8 bits, beside the encoder whose vectors of words it shares."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    sample = padded([([101, 102, 102], [0, 0, 1])])
+    names = ["input_ids", "attention_mask", "token_type_ids"]
+    axes = {name: {0: "pairs", 1: "tokens"} for name in names}
+    with tempfile.TemporaryDirectory() as work:
+        torch.onnx.export(
+            Linked(model).eval(), sample, f"{work}/float.onnx", input_names=names,
+            output_names=["logits"], dynamic_axes=axes, opset_version=17, dynamo=False,
+        )  # fmt: skip
+        quantize_dynamic(
+            f"{work}/float.onnx", str(out / "links.onnx"), weight_type=QuantType.QInt8,
+            per_channel=True, reduce_range=True,
+        )  # fmt: skip
+    share_words(out / "links.onnx", FOLDER / "model.onnx")
+
+
 def main() -> None:
-    """Write the background statistics and the fitted trees to ``--out``, and print the figures."""
+    """Read the command line, and fit and judge what it says."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pairs", type=Path)
-    parser.add_argument("--data", type=Path, required=True, help="your copies of the sets")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write to")
-    args = parser.parse_args()
-    statements = read_statements(args.data)
-    histories = [history for history, _ in statements]
-    fit_background(list(statements.values()), histories, args.out / "background.npz")
-    given = read_pairs(args.pairs)
-    pairs = [*given, *read_bundled(args.data), *unrelated(statements)]
-    rows, undated = table(pairs), table(pairs, dated=False)
-    _report(pairs, len(given), cross_validate(pairs, rows, undated))
-    fit(pairs, rows, undated).save(args.out / "model.npz")
+    for name in ("diaries", "changes", "judge"):
+        parser.add_argument(f"--{name}", type=Path, nargs="*", default=[])
+    for name in ("pairs", "sets"):
+        parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--base", type=Path)
+    parser.add_argument("--out", type=Path, help="the folder of the encoder")
+    parser.add_argument("--calibrate", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    if options.base:
+        fit_model(options)
+    if options.calibrate:
+        calibrate(options.calibrate, options.judge)
+
+
+def fit_model(options: argparse.Namespace) -> None:
+    """Fit, judge and write the model."""
+    torch.manual_seed(0)
+    model, tokenizer = Network(options.base), AutoTokenizer.from_pretrained(options.base)
+    pairs = [each for path in options.diaries for each in read_diaries(path)]
+    pairs += [each for path in options.changes for each in read_changes(path)]
+    pairs += read_labels(options.pairs, options.sets)
+    print(f"{len(pairs)} pairs")
+    fit(model, tokenizer, pairs)
+    export(model, options.out)
+    for path in options.judge:
+        judge(model, tokenizer, path.stem, [*read_diaries(path)])
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pair_network import PairNetwork, plan_steps
 from relevance_samples import (
     FOLDS,
     POINT,
@@ -48,7 +49,7 @@ from relevance_samples import (
     window,
 )
 from sklearn.linear_model import LogisticRegression
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoTokenizer
 
 from theanine.embeddings import encoder
 from theanine.retrieval.candidates import Candidate
@@ -213,24 +214,15 @@ def ask_sections(path: Path) -> Iterator[Asked]:
         )
 
 
-class Network(torch.nn.Module):
-    """The first layers of an encoder, with the mean of all tokens and one output."""
+class Network(PairNetwork):
+    """A network with one output."""
 
     def __init__(self, base: Path) -> None:
-        super().__init__()
-        self.bert: Any = AutoModel.from_pretrained(base)
-        self.bert.encoder.layer = self.bert.encoder.layer[:LAYERS]
-        self.head = torch.nn.Linear(self.bert.config.hidden_size, 1)
+        super().__init__(base, layers=LAYERS, outputs=1)
 
-    def forward(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor
-    ) -> torch.Tensor:
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
         """Return a logit for each pair, ``(n,)``."""
-        hidden = self.bert(
-            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
-        ).last_hidden_state
-        weights = attention_mask[:, :, None].float()
-        return self.head((hidden * weights).sum(1) / weights.sum(1))[:, 0]
+        return super().forward(*inputs)[:, 0]
 
 
 def read(model: Network, tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> torch.Tensor:
@@ -293,11 +285,8 @@ def fit(model: Network, tokenizer: Any, asked: Sequence[Asked], out: Path, *, ep
         for each in asked
         if each.passages and (not each.known or any(right for _, _, right in each.passages))
     ]
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01)
     total = epochs * (len(usable) // STEP)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / 60, max(1 - step / total, 0.02))
-    )
+    optimizer, schedule = plan_steps(model.parameters(), RATE, total)
     losses: list[float] = []
     begun = time.monotonic()
     for epoch in range(epochs):

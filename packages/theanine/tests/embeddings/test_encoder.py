@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import anyio
@@ -98,6 +101,38 @@ def test_clients_use_the_shared_model_at_once(encoder: EncoderEmbedder) -> None:
     with ThreadPoolExecutor(6) as pool:
         for vectors in pool.map(embed, range(12)):
             np.testing.assert_array_equal(vectors, whole)
+
+
+FORKS = """
+    import os
+    from threading import Event, Thread
+    from theanine.embeddings.encoder import cache_in_process
+
+    loads = []
+    load = cache_in_process(lambda: loads.append(1) or len(loads))
+
+    def load_in_child():
+        if child := os.fork():
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        os._exit(load())
+
+    load()
+    done = Event()
+    print(load_in_child())
+    Thread(target=done.wait).start()
+    print(load_in_child(), load())
+    done.set()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no forks")
+def test_a_fork_loads_a_model_again_that_another_thread_may_have_used() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", dedent(FORKS)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ran.stdout.splitlines() == ["1", "2 1"]
 
 
 def test_a_long_query_counts_by_its_end(encoder: EncoderEmbedder) -> None:

@@ -22,6 +22,27 @@ RECALL = """
 """
 
 
+LINKS = """
+    import os
+    from theanine.linking.model import Statement, link_logits
+    link_logits([(Statement("I live in Split."), Statement("I moved to Zagreb."), 3.0)])
+    print(os.environ.get("ORT_DISABLE_TELEMETRY"))
+"""
+"""A model that may be the first to load the runtime."""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_runtime(), reason="onnxruntime is not installed")
+def test_any_model_keeps_the_runtime_quiet() -> None:
+    environment = {**os.environ}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    ran = subprocess.run(
+        [sys.executable, "-c", dedent(LINKS)],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ran.stdout == "1\n"
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not has_runtime(), reason="onnxruntime is not installed")
 def test_a_recall_leaves_nothing_outside_its_store(tmp_path: Path) -> None:

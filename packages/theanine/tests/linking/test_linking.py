@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theanine.embeddings.static import StaticEmbedder
-from theanine.linking.features import feature_names, pair_features
-from theanine.linking.forest import Forest
-from theanine.linking.model import load_model
+from theanine.linking.model import LETTERS, Pair, Statement, link_logits, texts_of
 from theanine.linking.reading import intended, may_be_linked, read_statement
 from theanine.retrieval.languages import guess_language
 from theanine.retrieval.ranking import Ranking, Unit
@@ -40,33 +38,35 @@ def test_a_rare_shared_word_outweighs_common_ones() -> None:
     assert positions[scores.argmax()] == 0
 
 
-def test_features_have_a_name_each_and_unknown_days_are_marked() -> None:
-    older = read_statement("A storm broke our mast.", ("Ana",))
-    newer = read_statement("I sold the boat because of the storm.", ("Ana",))
-    names = feature_names()
-    rows = pair_features([(older, newer, 7.0), (older, newer, None)])
-    assert rows.shape == (2, len(names))
-    undated = names.index("undated")
-    assert rows[:, undated].tolist() == [0.0, 1.0]
-    assert rows[0, names.index("newer: because")] == 1
-    assert rows[0, names.index("older: because")] == 0
-    assert rows[0, names.index("shared words")] == 1
+BOAT = Statement("We keep the boat in Faro.", "Ana")
+MOVED = Statement("The boat lies in Lisbon now, we sailed it over at Easter.", "Ana")
+SOUP = Statement("The soup needed more salt.", "Ana")
+
+
+def test_what_follows_on_a_statement_has_a_higher_chance_than_what_has_nothing_to_do_with_it() -> (
+    None
+):
+    following, other = link_logits([(BOAT, MOVED, 30.0), (BOAT, SOUP, 30.0)]).tolist()
+    assert following > 1 > other
 
 
 WORDS = "storm mast boat i sold the because of our 2023 Ana it's never 海 . ? \n".split(" ")
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
-PAIRS = st.tuples(TEXTS, TEXTS, st.sampled_from([None, -1.0, 0.0, 30.0]))
+STATEMENTS = st.builds(Statement, TEXTS, st.sampled_from(["", "Ana"]))
+READ_PAIRS = st.tuples(STATEMENTS, STATEMENTS, st.sampled_from([None, -1.0, 0.0, 30.0, 9e4]))
 
 
-@given(st.lists(PAIRS, min_size=1, max_size=6))
-def test_features_of_a_pair_do_not_depend_on_the_others(
-    texts: list[tuple[str, str, float]],
-) -> None:
-    pairs = [(read_statement(a, ("Ana",)), read_statement(b, ()), days) for a, b, days in texts]
-    rows = pair_features(pairs)
-    assert np.isfinite(rows).all()
-    alone = np.concatenate([pair_features([pair]) for pair in pairs])
-    np.testing.assert_allclose(rows, alone, atol=1e-5)
+@given(st.lists(READ_PAIRS, min_size=1, max_size=5))
+def test_the_logit_of_a_pair_does_not_depend_on_the_others(pairs: list[Pair]) -> None:
+    logits = link_logits(pairs)
+    assert np.isfinite(logits).all()
+    assert logits.tolist() == [float(link_logits([pair])[0]) for pair in pairs]
+
+
+def test_a_long_statement_is_cut_and_an_unknown_time_is_later() -> None:
+    older, newer = texts_of((Statement("word " * 500, "Ana"), Statement("end"), None))
+    assert len(older) == LETTERS and newer == "later. end"
+    assert link_logits([(Statement("word " * 500), Statement("wort " * 500), None)]).size
 
 
 def test_turns_need_a_rare_word_in_common_and_statements_do_not() -> None:
@@ -94,35 +94,6 @@ def test_numbers_in_common_link_nothing() -> None:
     first = read_statement("My shop opens at 08:00.", ("Ana",))
     second = read_statement("A socket of 08.00 mm.", ("Ana",))
     assert not may_be_linked(first, second)
-
-
-def test_a_floor_keeps_the_chances_above_it() -> None:
-    texts = [
-        ("A storm broke our mast.", "I sold the boat because of the storm and the mast."),
-        ("I like tea.", "We watched a film in Faro."),
-    ]
-    pairs = [(read_statement(a, ("Ana",)), read_statement(b, ("Ana",)), 7.0) for a, b in texts]
-    rows = pair_features(pairs)
-    chances = load_model().link_chances(rows)
-    floored = load_model().link_chances(rows, float(chances[0]))
-    assert floored[0] == chances[0]
-    assert floored[1] < chances[0]
-
-
-def test_a_forest_adds_the_leaves_of_all_its_trees() -> None:
-    forest = Forest(
-        roots=np.array([0, 3], np.intp),
-        features=np.array([1, 0, 0, 0], np.intp),
-        thresholds=np.array([0.5, 0, 0, 0], np.float32),
-        left=np.array([1, 1, 2, 3], np.intp),
-        right=np.array([2, 1, 2, 3], np.intp),
-        values=np.array([[0], [1], [2], [10]], np.float32),
-        depth=1,
-    )
-    rows = np.array([[9, 0.5], [9, 0.6]], np.float32)
-    assert forest(rows).tolist() == [[11], [12]]
-    again = Forest.from_arrays(forest.arrays("f"), "f")
-    assert again(rows).tolist() == [[11], [12]]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,15 @@
 """Embedders and rerankers."""
 
-from theanine.embeddings.base import Embedder, QueryEmbedder, Reranker, Scores, Vectors
-from theanine.embeddings.hashing import HashEmbedder, OverlapReranker
-from theanine.embeddings.open import open_embedder, open_reranker
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from theanine.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from theanine.embeddings.base import Embedder, QueryEmbedder, Reranker, Scores, Vectors
+    from theanine.embeddings.hashing import HashEmbedder, OverlapReranker
+    from theanine.embeddings.open import open_embedder, open_reranker
 
 __all__ = [
     "Embedder",
@@ -15,3 +22,12 @@ __all__ = [
     "open_embedder",
     "open_reranker",
 ]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "base": "Embedder QueryEmbedder Reranker Scores Vectors",
+        "hashing": "HashEmbedder OverlapReranker",
+        "open": "open_embedder open_reranker",
+    },
+)

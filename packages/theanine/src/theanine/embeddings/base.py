@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:  # most commands make no vectors, and numpy takes long to load
+    import numpy as np
+    from numpy.typing import NDArray
 
-Vectors = NDArray[np.float32]
+Vectors: TypeAlias = "NDArray[np.float32]"
 """``(n, d)`` float32; each row has unit norm, or is all zero for a text with no known token."""
-Scores = NDArray[np.float32]
+Scores: TypeAlias = "NDArray[np.float32]"
 """``(n,)`` float32: how well each text answers a question; higher is better, no fixed scale."""
 
 
@@ -63,6 +64,8 @@ async def embed_queries(embedder: Embedder, texts: Sequence[str]) -> Vectors:
 
 def normalize_rows(rows: NDArray[Any]) -> Vectors:
     """Divide each row of ``(n, d)`` by its norm, as float32; a row of zeros stays zero."""
+    import numpy as np
+
     converted = rows.astype(np.float32)
     norms = np.sqrt(np.einsum("ij,ij->i", converted, converted))
     norms[norms == 0] = 1

@@ -7,13 +7,14 @@ its vectors have weights of their own.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from threading import active_count
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,13 @@ from numpy.typing import NDArray
 from theanine.embeddings.on_device import (
     OnDevice,
     OnDeviceEmbedder,
+    keep_runtime_quiet,
     onnx_errors,
 )
 from theanine.embeddings.on_disk import Source
 from theanine.errors import SettingsError
+
+M = TypeVar("M")
 
 NAME = "encoder:1"
 """Name of the vectors; another one whenever the weights of the encoder change."""
@@ -75,34 +79,62 @@ class EncoderEmbedder(OnDeviceEmbedder["_Encoder"]):
         return np.stack([model.encode(text, is_query=queries) for text in texts])
 
 
-@cache
+def cache_in_process(load: Callable[[], M]) -> Callable[[], M]:
+    """Have a function that loads a model return the same one in all of a process.
+
+    A fork has it too, unless another thread was there, which may have been in the runtime.
+    """
+    loaded = cache(load)
+    was_alone = True
+
+    def look() -> None:
+        nonlocal was_alone
+        was_alone = active_count() == 1
+
+    def forget() -> None:
+        if not was_alone:
+            loaded.cache_clear()
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=look, after_in_child=forget)
+    return loaded
+
+
+@cache_in_process
 def _load() -> _Encoder:
     """Return the model, which all clients of a process share."""
     return _Encoder()
 
 
-if hasattr(os, "register_at_fork"):  # another thread may have been in the runtime at the fork
-    os.register_at_fork(after_in_child=_load.cache_clear)
+def open_model(name: str) -> Any:
+    """Return a session of one of the models that share the vectors of words in ``words.bin``."""
+    keep_runtime_quiet()
+    runtime = import_module("onnxruntime")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return runtime.InferenceSession(
+        f"{FOLDER}/{name}.onnx", options, providers=["CPUExecutionProvider"]
+    )
+
+
+def open_tokenizer(tokens: int, **truncation: str) -> Any:
+    """Return the tokenizer of these models, which cuts what is longer."""
+    from tokenizers import Tokenizer
+
+    tokenizer: Any = Tokenizer.from_file(f"{FOLDER}/tokenizer.json")
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(tokens, **truncation)
+    return tokenizer
 
 
 class _Encoder:
     """The session and tokenizers; several threads may use them at once."""
 
     def __init__(self) -> None:
-        from tokenizers import Tokenizer
-
-        runtime = import_module("onnxruntime")
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        self._session = runtime.InferenceSession(
-            f"{FOLDER}/model.onnx", options, providers=["CPUExecutionProvider"]
-        )
-        self._tokenizers: list[Any] = []
-        for direction in ("right", "left"):
-            tokenizer: Any = Tokenizer.from_file(f"{FOLDER}/tokenizer.json")
-            tokenizer.no_padding()
-            tokenizer.enable_truncation(TOKENS, direction=direction)
-            self._tokenizers.append(tokenizer)
+        self._session = open_model("model")
+        self._tokenizers = [
+            open_tokenizer(TOKENS, direction=direction) for direction in ("right", "left")
+        ]
 
     def encode(self, text: str, *, is_query: bool) -> NDArray[np.float32]:
         # One by one: the 8-bit arithmetic scales a batch as a whole.

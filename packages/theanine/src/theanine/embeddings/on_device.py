@@ -69,8 +69,7 @@ class OnDevice(Generic[M]):
                 raise ModelRejected(f"{self.source.name} failed: {_message(error)}") from error
 
     def _load_model(self) -> M:
-        # onnxruntime keeps events of its use, and sends them, unless this is set before its import.
-        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+        keep_runtime_quiet()
         try:
             return self._load()
         except self._errors() as error:
@@ -148,6 +147,11 @@ def require_package(package: str, extra: str, purpose: str) -> None:
     """Raise MissingExtra if the package isn't installed; does not import it."""
     if find_spec(package) is None:
         raise MissingExtra(extra, purpose)
+
+
+def keep_runtime_quiet() -> None:
+    """Have onnxruntime keep no events of its use, which it would send; called before its import."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 def onnx_errors() -> tuple[type[Exception], ...]:

@@ -1,4 +1,4 @@
-"""Whether two statements are linked, and how, without a language model: features and fitted trees.
+"""Whether two statements are linked, and how, without a language model; timelines of what is.
 
 Nothing here knows a method; :mod:`theanine.methods.theanine.local_relate` judges with it.
 """

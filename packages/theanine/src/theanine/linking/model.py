@@ -1,69 +1,76 @@
-"""The fitted model of the local linker: the chance that a pair of memories is linked.
+"""The fitted model of links: reads two statements and tells whether they are of one matter.
 
-Fitted by ``tools/fit_links.py`` on 380 pairs of similar statements, on the 2,056 labels bundled
-with ``theanine-bench`` and on random pairs, which are mostly unrelated::
-
-    python tools/fit_links.py pairs_dev.jsonl --data DATA --out src/theanine/linking
-
-Five folds over histories, none of them split: of the 380 pairs, a link is right with precision .86
-at recall .40 and .83 at .50 (.61 and .60 for turns alone).
+``tools/fit_links.py`` fits it on whole diaries in which readers have marked what belongs together,
+on histories about changes and on labeled pairs, all in English. It shares the encoder's vectors of
+words. ``theanine bench links`` prints how often it is right.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.linking.forest import Forest
+from theanine.embeddings.encoder import cache_in_process, open_model, open_tokenizer
 
-UNLIKELY = 0.6
-"""Share of a floor below which the boosted trees' chance is never lifted to it by the others': not
-for any of 4,555 pairs."""
+TOKENS, LETTERS = 128, 420
+"""Tokens of a pair, and characters of each statement, that are read."""
+_GAPS = ((1, "same day"), (14, "days later"), (60, "weeks later"), (400, "months later"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinkModel:
-    """Two ensembles of trees over the features of pairs.
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement in its own words, and its speaker, empty where unknown."""
 
-    Attributes:
-        boosted: the logit that a pair is linked.
-        averaged: the chance that it is.
+    words: str
+    speaker: str = ""
+
+    def __str__(self) -> str:
+        return (f"{self.speaker}: {self.words}" if self.speaker else self.words)[:LETTERS]
+
+
+Pair = tuple[Statement, Statement, float | None]
+"""An older and a newer statement, and the days between the two; None if unknown."""
+
+
+def texts_of(pair: Pair) -> tuple[str, str]:
+    """Return the two texts that are read of a pair; the second begins with how much later it is."""
+    older, newer, days = pair
+    gap = next((name for most, name in _GAPS if days is not None and days < most), None)
+    gap = gap or ("later" if days is None else "years later")
+    return str(older), f"{gap}. {newer}"[:LETTERS]
+
+
+def link_logits(pairs: Sequence[Pair]) -> NDArray[np.float32]:
+    """Return for each pair how much speaks for both telling of one specific matter, ``(n,)``.
+
+    Raises ModuleNotFoundError without onnxruntime.
     """
-
-    boosted: Forest
-    averaged: Forest
-
-    def link_chances(self, rows: NDArray[np.float32], floor: float = 0.0) -> NDArray[np.float32]:
-        """Return the chance of a link, ``(n,)``.
-
-        Where the boosted trees give less than ``UNLIKELY`` of ``floor``, theirs alone is returned.
-        """
-        boosted = 1 / (1 + np.exp(-self.boosted(rows)[:, 0]))
-        chances = np.asarray(boosted, np.float32)
-        likely = np.flatnonzero(chances >= UNLIKELY * floor)
-        chances[likely] = (chances[likely] + self.averaged(rows[likely])[:, 0]) / 2
-        return chances
-
-    def save(self, path: Path) -> None:
-        """Write the model to a file that :func:`load_model` reads."""
-        arrays: dict[str, Any] = {}
-        for name in _FORESTS:
-            arrays |= getattr(self, name).arrays(name)
-        np.savez_compressed(path, **arrays)
+    return np.array([_load().logit(*texts_of(pair)) for pair in pairs], np.float32)
 
 
-_FORESTS = ("boosted", "averaged")
+@cache_in_process
+def _load() -> _Model:
+    return _Model()
 
 
-@cache
-def load_model() -> LinkModel:
-    """Load the bundled model."""
-    with files("theanine.linking").joinpath("model.npz").open("rb") as file:
-        arrays = dict(np.load(file))
-    return LinkModel(*(Forest.from_arrays(arrays, name) for name in _FORESTS))
+class _Model:
+    def __init__(self) -> None:
+        self._session = open_model("links")
+        self._tokenizer = open_tokenizer(TOKENS, strategy="longest_first")
+
+    def logit(self, older: str, newer: str) -> float:
+        # One by one, so that a pair has the same chance beside any others.
+        read: Any = self._tokenizer.encode(older, newer)
+        inputs = {
+            name: np.array([values], np.int64)
+            for name, values in (
+                ("input_ids", read.ids),
+                ("attention_mask", read.attention_mask),
+                ("token_type_ids", read.type_ids),
+            )
+        }
+        return float(self._session.run(None, inputs)[0][0])

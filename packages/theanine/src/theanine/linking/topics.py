@@ -19,14 +19,11 @@ from itertools import combinations, zip_longest
 from math import exp
 from typing import NamedTuple
 
-from theanine.linking.features import pair_features
-from theanine.linking.model import load_model
 from theanine.linking.reading import (
     MAX_IDF,
     intended,
     is_only_by,
-    load_background,
-    read_statement,
+    word_weights,
 )
 from theanine.quotes import without_attribution
 from theanine.retrieval import languages
@@ -55,11 +52,6 @@ GRAM = 0.6
 LINKED, RELATED, CHANGED = 0.8, 1.0, 2.0
 """Ties of memories that are linked, by a relation, by a change: in a long story, too, a state is
 with what it changed to."""
-
-SURE = 0.72
-"""Least chance, by the linker, of two memories that make a topic by themselves: of 34 timelines of
-14 diaries it drops the eight of two lines that a reader finds on different matters, and four
-others (``corpus/diaries_choose.jsonl``)."""
 
 TITLE_TERMS = 3
 """Maximum terms in a title: words and pairs of words."""
@@ -177,7 +169,7 @@ def find_topics(
     ]
     terms = _Terms(memories)
     groups = _group(by_id, _find_ties(terms, links, told))
-    groups = _without_doubtful_pairs(groups, links, by_id)
+    groups = _without_doubtful_pairs(groups, links)
     telling = {id for link in links if _is_relation(link) for id in (link.older, link.newer)}
     topics: list[Topic] = []
     for group in groups:
@@ -333,35 +325,13 @@ def _group(memories: Iterable[int], ties: Ties) -> list[list[int]]:
     return list(groups.values())
 
 
-def _without_doubtful_pairs(
-    groups: Iterable[list[int]], links: Iterable[Link], by_id: Mapping[int, Memory]
-) -> list[list[int]]:
-    """Return the groups, those of two that are only tied by words apart unless surely linked.
-
-    The linker, which takes longer, reads more than the words that both have.
-    """
+def _without_doubtful_pairs(groups: Iterable[list[int]], links: Iterable[Link]) -> list[list[int]]:
+    """Return the groups, those of two apart that are not linked: only words tie them."""
     linked = {frozenset((link.older, link.newer)) for link in links}
     result: list[list[int]] = []
-    pairs: list[tuple[Memory, Memory]] = []
     for group in groups:
-        if len(group) == 2 and frozenset(group) not in linked:
-            older, newer = sorted((by_id[id] for id in group), key=lambda memory: memory.order)
-            pairs.append((older, newer))
-        else:
-            result.append(group)
-    rows = pair_features(
-        [
-            (
-                read_statement(older.text, older.speakers),
-                read_statement(newer.text, newer.speakers),
-                (newer.at - older.at).total_seconds() / 86_400 if older.dated else None,
-            )
-            for older, newer in pairs
-        ]
-    )
-    for (older, newer), chance in zip(pairs, load_model().link_chances(rows), strict=True):
-        ids = [older.id, newer.id]
-        result += [ids] if chance >= SURE else [[id] for id in ids]
+        is_doubtful = len(group) == 2 and frozenset(group) not in linked
+        result += [[memory] for memory in group] if is_doubtful else [group]
     return result
 
 
@@ -392,7 +362,7 @@ class _Terms:
     def rarity(self, term: str) -> float:
         """Return how informative a term is, by how rare it is in other people's conversations."""
         if (rarity := self._rarities.get(term)) is None:
-            idf = load_background().idf
+            idf = word_weights()
             parts = [idf.get(part, MAX_IDF) for part in term.split(" ")]
             # Two words that stand together name a matter better than each of them.
             rarity = parts[0] if len(parts) == 1 else min(MAX_IDF, 1.2 * max(parts))
@@ -408,7 +378,8 @@ class _Terms:
     def title(self, group: Sequence[Memory]) -> str:
         """Return a title for memories; empty for a single one, and if no words make one.
 
-        A single word names no matter to a stranger: the clause in which it is first told does.
+        A single word, and names alone, name no matter to a stranger: the clause in which the first
+        of them is told does.
         """
         forms: defaultdict[str, list[str]] = defaultdict(list)
         nouns: set[str] = set()
@@ -443,6 +414,8 @@ class _Terms:
         if len(chosen) < 2 and " " not in title and not UNSPACED.search(title):
             words = chosen or [forms[term][0] for term in sorted(shared, key=shared.__getitem__)]
             title = _find_clause(group, words[-1]) if words else ""
+        elif all(form[0].isupper() for form in chosen) and guess_language(group[0].text) != "de":
+            title = _find_clause(group, chosen[0]) or title
         return title[:1].upper() + title[1:]
 
 
