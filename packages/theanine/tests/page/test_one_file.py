@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from support.browser import needs_browser
+from support.browser import chromium, needs_browser
 from support.running import Terminal
 from theanine.demo import HARBOUR
 from theanine.page.graph import build_graph
@@ -19,6 +20,12 @@ from theanine.types import Memory, Turn
 
 START = datetime(2024, 5, 8, 12, tzinfo=UTC)
 EVIL = "</script><script>alert(1)</script><!-- \u2028 & 'quotes' \"here\" </style> ${x} `"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
 
 
 def evil_page() -> str:

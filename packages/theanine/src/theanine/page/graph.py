@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
+from theanine.ends import ENDS, read_end
 from theanine.linking.topics import Topic, find_topics
 from theanine.quotes import shown_words
 from theanine.types import REPLACED, STATE, Link, Mark, MarkKind, Memory, Relation, Session
+
+R = TypeVar("R")
+
+CHANGE = 2
+"""Importance of a change in a topic, in memories."""
+FIRST_PART, PART = 500, 3_000
+"""Memories of the first part of a graph and of each further one, about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +71,15 @@ class MemoryEnd:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnEnd:
+    """The end that a memory has by itself, as its metadata has it; see :mod:`theanine.ends`."""
+
+    memory: int
+    expires: datetime | None
+    verify_by: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryGraph:
     """All memories of a user, their links, their ends and their topics.
 
@@ -69,13 +87,15 @@ class MemoryGraph:
         memories: in the order of ids.
         links: those between them.
         ends: those that are no longer in effect; a state ends with the statements that it is of.
-        topics: each memory is in one; the topic with the newest memory first.
+        own_ends: of those that have one.
+        topics: each memory is in one; the one with the most to tell first, then the newest.
         methods: the methods that have remembered something, and how many memories; if known.
     """
 
     memories: tuple[MemoryNode, ...]
     links: tuple[LinkEdge, ...]
     ends: tuple[MemoryEnd, ...]
+    own_ends: tuple[OwnEnd, ...]
     topics: tuple[Topic, ...]
     methods: Mapping[str, int]
 
@@ -135,9 +155,65 @@ def build_graph(
             if mark.memory in ids
         )
         + tuple(_find_state_ends(memories, links, marks, sessions)),
-        topics=tuple(find_topics(memories, links, assistants) if topics is None else topics),
+        own_ends=tuple(
+            OwnEnd(memory=memory.id, **{name: read_end(memory.metadata, name) for name in ENDS})
+            for memory in memories
+            if any(name in memory.metadata for name in ENDS)
+        ),
+        topics=_most_told_first(
+            find_topics(memories, links, assistants) if topics is None else topics, links
+        ),
         methods=methods or {},
     )
+
+
+def _most_told_first(topics: Sequence[Topic], links: Sequence[Link]) -> tuple[Topic, ...]:
+    """Return topics in the order of their importance: a change counts as much as two memories."""
+    changed = Counter(link.newer for link in links if link.relation in REPLACED)
+
+    def weigh(topic: Topic) -> int:
+        return len(topic.memories) + CHANGE * sum(changed[id] for id in topic.memories)
+
+    return tuple(sorted(topics, key=weigh, reverse=True))
+
+
+def split_graph(graph: MemoryGraph) -> Iterator[MemoryGraph]:
+    """Yield a graph in parts of whole topics, a small one first, which together have all of it.
+
+    A link is in the part of the later one of its memories, so that both are known by then.
+    """
+    memories = {memory.id: memory for memory in graph.memories}
+    part_of: dict[int, int] = {}
+    topics: list[list[Topic]] = [[]]
+    room = FIRST_PART
+    for topic in graph.topics:
+        if room <= 0:
+            topics.append([])
+            room = PART
+        own = (*topic.memories, *topic.repeats)
+        part_of |= dict.fromkeys(own, len(topics) - 1)
+        topics[-1].append(topic)
+        room -= len(own)
+    links = _by_part(graph.links, lambda link: max(part_of[link.older], part_of[link.newer]))
+    ends = _by_part(graph.ends, lambda end: part_of[end.memory])
+    own_ends = _by_part(graph.own_ends, lambda end: part_of[end.memory])
+    for number, own in enumerate(topics):
+        ids = sorted(id for topic in own for id in (*topic.memories, *topic.repeats))
+        yield MemoryGraph(
+            memories=tuple(memories[id] for id in ids),
+            links=tuple(links[number]),
+            ends=tuple(ends[number]),
+            own_ends=tuple(own_ends[number]),
+            topics=tuple(own),
+            methods=graph.methods,
+        )
+
+
+def _by_part(rows: Iterable[R], part: Callable[[R], int]) -> defaultdict[int, list[R]]:
+    found = defaultdict[int, list[R]](list)
+    for row in rows:
+        found[part(row)].append(row)
+    return found
 
 
 def _find_state_ends(

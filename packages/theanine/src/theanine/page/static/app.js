@@ -9,7 +9,8 @@ import { currentRoute, formatRoute, navigate, useRoute } from "./core/route.js";
 import { changeSettings, settings } from "./core/settings.js";
 import { source } from "./core/source.js";
 import { useStore } from "./core/store.js";
-import { LANGUAGES, t, useLanguage } from "./core/texts.js";
+import { follow } from "./core/live.js";
+import { directionOf, LANGUAGES, t, useLanguage } from "./core/texts.js";
 
 const MOST_LISTED = 200;
 
@@ -102,7 +103,7 @@ function ViewFrame({ View, ...props }) {
 /** The views of people as links, the others in a menu; on a phone both are at the lower edge. */
 function Navigation({ views, view }) {
   const menu = useRef(null);
-  const [main, more] = [views.filter(({ icon }) => icon), views.filter(({ icon, id }) => !icon && id !== "find")];
+  const [main, more] = [views.filter(({ icon }) => icon), views.filter(({ icon, isListed = true }) => !icon && isListed)];
   const close = () => menu.current && (menu.current.open = false);
   useEffect(close, [view]);
   useEffect(() => {
@@ -133,6 +134,7 @@ function Frame({ views, session, users }) {
   const who = findWho(params, users);
   const allowed = views.filter((view) => !view.right || session.rights.includes(view.right));
   const view = allowed.find((each) => each.id === id) ?? allowed[0];
+  useEffect(() => (who && !source.get().isFile ? follow(who) : undefined), [who?.user, who?.agent]);
   useEffect(() => {
     document.title = `${t(view.title)} – ${who ? `${who.user} – ` : ""}theanine`;
   });
@@ -164,9 +166,10 @@ async function signInByLink() {
 }
 
 function App({ views }) {
-  useLanguage();
+  const code = useLanguage();
   const { theme } = useStore(settings);
-  document.documentElement.lang = useLanguage();
+  document.documentElement.lang = code;
+  document.documentElement.dir = directionOf(code);
   document.documentElement.dataset.theme = theme ?? "";
   const from = useStore(source);
   const link = useResource("link", signInByLink);
@@ -181,9 +184,9 @@ function App({ views }) {
 }
 
 /**
- * Draw the page. `views` are `{ id, title, icon, View, right }`: the name in the address, the key of
- * its text, its icon if it is one for people, its component, and the right of a key without which it
- * is not offered. The component gets
+ * Draw the page. `views` are `{ id, title, icon, View, right, isListed }`: the name in the address, the key of
+ * its text, its icon if it is one for people, its component, the right of a key without which it
+ * is not offered, and whether the menu has it. The component gets
  * `{ who, params, session }`; `who` is null where there are no users yet.
  */
 export function start(views) {

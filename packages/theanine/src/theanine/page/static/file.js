@@ -10,5 +10,5 @@ source.set(readFile(JSON.parse(document.getElementById("data").textContent)));
 start([
   { id: "timelines", title: "nav.timelines", icon: "timelines", View: Timelines },
   { id: "conversations", title: "nav.conversations", icon: "conversations", View: Conversations },
-  { id: "find", title: "nav.find", View: Find },
+  { id: "find", title: "nav.find", View: Find, isListed: false },
 ]);

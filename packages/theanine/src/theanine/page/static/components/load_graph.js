@@ -9,13 +9,18 @@ import { source } from "../core/source.js";
 import { t } from "../core/texts.js";
 
 /** The key under which a user's graph is kept; `reload(graphKey(who))` after a change. */
-export const graphKey = (who) => `graph:${who.user}:${who.agent}`;
+export const graphKey = (who) => `graph:${who.user}:${who.agent}:`;
+
+/** The graph of a user as `useResource` gives it, of a method or the service's own; null of nobody. */
+export const useGraph = (who, method) => useResource(who && `${graphKey(who)}${method ?? ""}`, async (show) =>
+  readGraph(await source.get().graph(who, method, (part) => show(readGraph(part, true)))));
 
 /** Says that the store knows nobody, and how to begin. */
 export function NobodyYet() {
   const mayAdminister = useRight("administer");
   return html`<${Empty} title=${t("empty.nobody")}>
-    ${mayAdminister && html`<p><a href=${linkTo({}, "import")}>${t("empty.import")}</a></p>`}
+    ${mayAdminister && html`<p class="row"><a class="button primary" href=${linkTo({}, "import")}>${t("empty.import")}</a>
+      <a class="button" href=${linkTo({ user: "ana", demo: 1 }, "import")}>${t("empty.demo")}</a></p>`}
     <p>${t("empty.nobody.how")}</p>
     <pre><code>theanine add "I live in Lisbon." --user ana${"\n"}theanine import conversations.json${"\n"}theanine open --demo</code></pre><//>`;
 }
@@ -38,8 +43,7 @@ export function NothingYet({ who, isRemembering = false }) {
  * loaded and if it has memories. `title` is for screen readers, also while it is loading.
  */
 export function WithGraph({ who, method, title, children }) {
-  const graph = useResource(who && `${graphKey(who)}:${method ?? ""}`,
-    async () => readGraph(await source.get().graph(who, method)));
+  const graph = useGraph(who, method);
   const heading = title && html`<h1 class="hidden">${title}</h1>`;
   if (!who) return html`${heading}<${NobodyYet} />`;
   return html`${heading}<${Loaded} from=${graph}>${(value) =>

@@ -6,14 +6,13 @@ import { html } from "../core/html.js";
 import { useResource } from "../core/resource.js";
 import { linkTo } from "../core/route.js";
 import { source } from "../core/source.js";
-import { formatCost, formatDate, formatEnd, formatTime, t, wallTime } from "../core/texts.js";
+import { describeOwnEnd, formatCost, formatDate, formatEnd, formatTime, t, wallTime } from "../core/texts.js";
 
 const QUOTED = new Set(["local", "given", "caller"]);
 
-/** Return what became of a memory in words: until when it was in effect. */
-export function describeState(memory) {
-  const { end } = memory;
-  return end ? t(`state.${end.kind}`, { date: formatEnd(end) }) : "";
+/** Return what became of a memory in words, until when it was in effect; and when it ends by itself. */
+export function describeState({ end, ownEnd, at }) {
+  return [end && t(`state.${end.kind}`, { date: formatEnd(end) }), describeOwnEnd(ownEnd, at)].filter(Boolean).join(" · ");
 }
 
 /** Who and when, of a memory of the graph: `Ana · 9 Mar 2024`. */
@@ -39,7 +38,7 @@ function Sources({ who, memory }) {
       <${Loaded} from=${own}>${(turns) => html`
         <ol class="turns">${turns.map((turn) => html`
           <li key=${turn.id} class=${`turn ${turn.role}`}>
-            <span class="quiet"><bdi>${turn.speaker}</bdi>${turn.dated && html` · ${formatTime(wallTime(turn.at))}`}${turn.notes?.corrects && html` · ${t("turn.corrects", { id: turn.notes.corrects })}`}</span>
+            <span class="quiet"><bdi>${turn.speaker}</bdi>${[turn.dated && formatTime(wallTime(turn.at)), describeOwnEnd(turn.metadata, turn.at)].filter(Boolean).map((each) => ` · ${each}`)}${turn.notes?.corrects && html` · ${t("turn.corrects", { id: turn.notes.corrects })}`}</span>
             <p dir="auto">${turn.text}${turn.attachment && html` <span class="quiet">[${turn.attachment}]</span>`}</p>
             <a href=${linkToTurn({ session: turn.session, turn: turn.id })}>${t("memory.conversation")}</a>
           </li>`)}</ol>`}<//>
@@ -117,6 +116,7 @@ export function MemoryPanel({ who, graph, id, onClose, children }) {
   if (!memory) {
     return html`<${SidePanel} title=${t("memory.title")} onClose=${onClose}><p>${t("memory.unknown", { id })}</p><//>`;
   }
+  const state = describeState(memory);
   return html`
     <aside class="panel" aria-label=${t("memory.title")}>
       <header class="panel-head">
@@ -124,7 +124,7 @@ export function MemoryPanel({ who, graph, id, onClose, children }) {
         <${IconButton} name="close" label=${t("close")} onClick=${onClose} />
       </header>
       <h2 ref=${heading} tabindex="-1" class="words" dir="auto">${memory.words}</h2>
-      ${memory.end && html`<p class="state">${describeState(memory)}</p>`}
+      ${state && html`<p class="state">${state}</p>`}
       <${MemoryActs} key=${id} who=${who} graph=${graph} memory=${memory} />
       ${children}
       <${Loaded} from=${detail}>${(loaded) => html`

@@ -56,7 +56,7 @@ export function Scrubber({ graph, params }) {
       ${params.with
         ? html`<${Slider} label=${t("scrubber.with")} stops=${stops} time=${Date.parse(`${params.with}Z`)} onTime=${set("with")} />
           <button type="button" onClick=${() => go({ with: null, changes: null })}>${t("scrubber.one")}</button>`
-        : html`<button type="button" onClick=${() => go({ with: write(stops[Math.floor((stops.length - 1) / 2)]) })}>${t("scrubber.compare")}</button>`}
+        : html`<button type="button" onClick=${() => go(isPast ? { at: null, with: params.at } : { with: write(stops[Math.floor((stops.length - 1) / 2)]) })}>${t("scrubber.compare")}</button>`}
       ${counts && html`
         <p role="status">
           ${!params.with && html`${t("scrubber.known", { n: countKnown(graph, asOf) })} `}

@@ -98,19 +98,39 @@ export async function getAll(path, query, options) {
   return items;
 }
 
-/** Yield the events of a stream that answers a POST: the parsed `data:` of each. */
-export async function* postForEvents(path, body, options) {
-  const response = await send("POST", path, { body, ...options });
+/** Yield the pieces of an answer, each as soon as what ends it has come. */
+async function* readPieces(response, end) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
-    const events = (rest + value).split("\n\n");
-    rest = events.pop();
-    for (const event of events) {
-      if (event.startsWith("data:")) yield JSON.parse(event.slice(5));
-    }
+    const pieces = (rest + value).split(end);
+    rest = pieces.pop();
+    yield* pieces;
+  }
+}
+
+/** Yield the objects of an answer that has one a line. */
+export async function* getLines(path, query, options) {
+  const response = await send("GET", path, { query, headers: { Accept: "application/x-ndjson" }, ...options });
+  for await (const line of readPieces(response, "\n")) yield JSON.parse(line);
+}
+
+/** Yield the events of a stream that answers a POST: the parsed `data:` of each. */
+export async function* postForEvents(path, body, options) {
+  const response = await send("POST", path, { body, ...options });
+  for await (const event of readPieces(response, "\n\n")) {
+    if (event.startsWith("data:")) yield JSON.parse(event.slice(5));
+  }
+}
+
+/** Yield the events of a stream that goes on, `{ id, event, data }`, after the one with an id. */
+export async function* followEvents(path, lastId, options) {
+  const response = await send("GET", path, { headers: lastId ? { "Last-Event-ID": lastId } : {}, ...options });
+  for await (const piece of readPieces(response, "\n\n")) {
+    const event = Object.fromEntries(piece.split("\n").map((line) => line.split(/: (.*)/s, 2)));
+    if (event.data) yield { ...event, data: JSON.parse(event.data) };
   }
 }
 

@@ -1,6 +1,6 @@
 /** The data inside a page that was written to one file, with the functions of the service. */
 import { REPLACED } from "./graph.js";
-import { splitWords } from "./words.js";
+import { fold, splitWords } from "./words.js";
 
 const BEGINNING = 200;
 
@@ -64,7 +64,7 @@ export function readFile(data) {
     search: async (who, { query, speaker, session, since, until, oldest_first, limit }) => {
       const words = splitWords(query);
       const found = data.turns.filter((turn) => {
-        const text = `${turn.speaker} ${turn.text} ${turn.attachment}`.toLowerCase();
+        const text = fold(`${turn.speaker} ${turn.text} ${turn.attachment}`);
         const day = turn.at.slice(0, 10);
         return words.every((word) => text.includes(word)) && (!speaker || turn.speaker === speaker)
           && (!session || turn.session === session) && (!since || day >= since) && (!until || day <= until);

@@ -13,20 +13,23 @@ const UNDATED_ROOM = 0.2;
  * `{ memories, counted, topics, sessions, from, firstDate, to, isDated, mainSpeaker, methods }`:
  *
  * - `memories`: a Map of ids; each has `time` (wall time in ms), `older` and `newer` (links, as
- *   `{ memory, relation }`), `end` (`{ time, kind, by, isUndated }`, or null while it is in effect) and `topic`
+ *   `{ memory, relation }`), `end` (`{ time, kind, by, isUndated }`, or null while it is in effect), `ownEnd` (`{ expires,
+ *   verify_by }`, or null) and `topic`
  * - `counted`: all of them but states, which only repeat what others tell
- * - `topics`: `{ title, memories, from, to, speaker }`, the one with the newest memory first; `speaker`
- *   is whom most of it is about, or null
+ * - `topics`: `{ title, memories, repeats, from, to, speaker }`, the one with the most to tell first; `repeats`
+ *   only say again what some of its memories say; `speaker` is whom most of it is about, or null
  * - `from`, `to`: what a time line spans; before `firstDate` is what has no date, in its order
  * - `sessions`: how many sessions they are from; `mainSpeaker`: whom
  *   most of them are about, whose name goes without saying; null where there is nobody such; `methods`: those that have remembered something
+ * - `isPart`: whether more of it is on its way
  */
-export function readGraph(raw) {
+export function readGraph(raw, isPart = false) {
   const memories = new Map();
   for (const memory of raw.memories) {
-    memories.set(memory.id, { ...memory, time: wallTime(memory.at), older: [], newer: [], end: null, topic: null });
+    memories.set(memory.id, { ...memory, time: wallTime(memory.at), older: [], newer: [], end: null, ownEnd: null, topic: null });
   }
   const times = placeUndated([...memories.values()]);
+  for (const { memory, ...own } of raw.own_ends) memories.get(memory).ownEnd = own;
   for (const { memory, kind, by, at } of raw.ends) endAt(memories.get(memory), { time: wallTime(at), kind, by });
   for (const { older, newer, relation } of raw.links) {
     const [before, after] = [memories.get(older), memories.get(newer)];
@@ -36,8 +39,9 @@ export function readGraph(raw) {
   }
   const topics = raw.topics.map(({ title, memories: ids, repeats }) => {
     const own = ids.map((id) => memories.get(id));
-    const topic = { title, memories: own, from: own[0].time, to: own.at(-1).time, speaker: findMainSpeaker(own) };
-    for (const id of [...ids, ...repeats]) memories.get(id).topic = topic;
+    const again = repeats.map((id) => memories.get(id));
+    const topic = { title, memories: own, repeats: again, from: own[0].time, to: own.at(-1).time, speaker: findMainSpeaker(own) };
+    for (const memory of [...own, ...again]) memory.topic = topic;
     return topic;
   });
   return {
@@ -49,8 +53,13 @@ export function readGraph(raw) {
     isDated: raw.memories.some((memory) => memory.dated),
     mainSpeaker: findMainSpeaker(raw.memories),
     methods: Object.keys(raw.methods),
+    isPart,
   };
 }
+
+/** Return the whole of a graph that came in parts. */
+export const joinGraph = (parts) => Object.fromEntries(Object.entries(parts[0]).map(([name, value]) =>
+  [name, Array.isArray(value) ? parts.flatMap((part) => part[name]) : value]));
 
 /** Give memories without a date a place before the first date; return the times that are spanned. */
 function placeUndated(memories) {

@@ -5,8 +5,10 @@ const entries = new Map();
 
 /** Forget what was loaded under keys that begin so; views that show it load it again. */
 export function reload(prefix = "") {
-  for (const entry of [...entries.values()]) {
-    if (entry.key.startsWith(prefix)) start(entry);
+  for (const [key, entry] of [...entries]) {
+    if (!key.startsWith(prefix)) continue;
+    if (entry.listeners.size) start(entry);
+    else entries.delete(key);
   }
 }
 
@@ -19,7 +21,9 @@ function start(entry) {
   };
   entry.loading = true;
   for (const listener of [...entry.listeners]) listener();
-  entry.load().then(
+  // A part shows until all is there; what is loaded again stays until then.
+  const show = (part) => entry.value === undefined && settle({ value: part, problem: null });
+  entry.load(show).then(
     (value) => settle({ value, problem: null, loading: false }),
     (problem) => settle({ problem, loading: false }),
   );
@@ -30,7 +34,7 @@ function start(entry) {
  * while something shows it, also while it is loaded again.
  *
  * @param {string | null} key names what is loaded; null loads nothing
- * @param {() => Promise<any>} load
+ * @param {(show: (part: any) => void) => Promise<any>} load may show a part of it before it has all
  */
 export function useResource(key, load) {
   const [, update] = useState(0);

@@ -2,7 +2,8 @@
  * Where views read memories from: the service, or the data inside a page that was written to one
  * file (`theanine timeline --html`). Both have the same functions. `who` is `{ user, agent }`.
  */
-import { get, getAll, send, userPath } from "./api.js";
+import { followEvents, get, getAll, getLines, send, userPath } from "./api.js";
+import { joinGraph } from "./graph.js";
 import { createStore } from "./store.js";
 
 export const service = {
@@ -13,8 +14,18 @@ export const service = {
   /** The sessions of a user that wait to be remembered. */
   pending: (who) => get(userPath(who, "pending")),
   methods: () => get("/v1/methods"),
-  /** All memories, links, ends and topics of a user, of a method or the service's own. */
-  graph: (who, method) => get(userPath(who, "graph"), { method }),
+  /**
+   * All memories, links, ends and topics of a user, of a method or the service's own. `onPart` gets
+   * those that have the most to tell, while the others come.
+   */
+  graph: async (who, method, onPart) => {
+    const parts = [];
+    for await (const part of getLines(userPath(who, "graph"), { method })) {
+      if (parts.length === 1) onPart?.(parts[0]);
+      parts.push(part);
+    }
+    return joinGraph(parts);
+  },
   /** A memory with its marks and links. */
   memory: (who, id) => get(userPath(who, `memories/${id}`)),
   /** What a memory was before, and what it became. */
@@ -36,6 +47,8 @@ export const service = {
     const response = await send("POST", userPath(who, "search"), { body: wanted, ...options });
     return { hits: await response.json(), found: Number(response.headers.get("Theanine-Found")) };
   },
+  /** The events of a user that come from now on, or after the one with an id. */
+  events: (who, lastId, signal) => followEvents(userPath(who, "events"), lastId, { signal }),
   /** Calls of language models, by session, step and model. */
   costs: (who) => get(userPath(who, "costs")),
 };

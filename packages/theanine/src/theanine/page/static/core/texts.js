@@ -1,10 +1,18 @@
 /** The texts of the page in the person's language, and dates and numbers as it writes them. */
 import { settings } from "./settings.js";
 import { useStore } from "./store.js";
+import ar from "../texts/ar.js";
 import de from "../texts/de.js";
 import en from "../texts/en.js";
+import es from "../texts/es.js";
+import fr from "../texts/fr.js";
 
-export const LANGUAGES = { en, de };
+export const LANGUAGES = { en, de, es, fr, ar };
+const FROM_THE_RIGHT = ["ar"];
+const OTHER_WAY = { ltr: /[\u0590-\u08ff]/, rtl: /\p{Script=Latin}/u };
+
+/** The direction in which a language is written: ltr or rtl. */
+export const directionOf = (code) => (FROM_THE_RIGHT.includes(code) ? "rtl" : "ltr");
 
 function chooseLanguage() {
   const wanted = [settings.get().language, ...(navigator.languages ?? [])];
@@ -33,7 +41,10 @@ export function t(key, values = {}) {
   }
   return text.replace(/\{(\w+)\}/g, (_, name) => {
     const value = values[name];
-    return typeof value === "number" ? formatNumber(value) : String(value ?? "");
+    if (typeof value === "number") return formatNumber(value);
+    const words = String(value ?? "");
+    // What is written the other way must not take along the words around it.
+    return OTHER_WAY[directionOf(code)].test(words) ? `\u2068${words}\u2069` : words;
   });
 }
 
@@ -68,6 +79,18 @@ export const formatDate = (ms) => dateFormat({ day: "numeric", month: "short", y
 
 /** Return the date on which a memory ended, if it is known. */
 export const formatEnd = ({ time, isUndated }) => (isUndated ? t("date.unknown") : formatDate(time));
+
+/**
+ * Return what the own end of a turn or memory says, `{ expires, verify_by }`, or nothing; its days are those of where it
+ * was said, `at`.
+ */
+export function describeOwnEnd(own, at) {
+  const describe = (name, before, after) => {
+    const end = Date.parse(own?.[name]);
+    return Number.isNaN(end) ? [] : t(end > Date.now() ? before : after, { date: formatDate(end + wallTime(at) - Date.parse(at)) });
+  };
+  return [describe("expires", "own.expires", "own.expired"), describe("verify_by", "own.verify", "own.due")].flat().join(" · ");
+}
 
 /** Return a month such as `March 2024`. */
 export const formatMonth = (ms) => dateFormat({ month: "long", year: "numeric" }).format(ms);

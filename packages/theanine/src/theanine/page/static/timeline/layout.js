@@ -1,6 +1,6 @@
 /**
  * Where topics and memories are drawn: time runs to the right, topics are packed from the top, the
- * one with the newest memory first. Nothing here measures text or draws.
+ * one with the most to tell first. Nothing here measures text or draws.
  *
  * Zooming changes the scale of time and how much is told, never the size of the words.
  */
@@ -57,7 +57,7 @@ export function fit(count, screen) {
  * part of a long time is as full as the whole.
  *
  * @param {object} options
- * @param {Array<{title: string, memories: Array}>} options.topics newest first
+ * @param {Array<{title: string, memories: Array}>} options.topics the most important first
  * @param {number} options.from the first time, in ms
  * @param {number} options.to the last one
  * @param {number} options.width pixels from the first time to the last one
@@ -116,7 +116,7 @@ export function layOut({ topics, from, to, width, pad, screen, window, found }) 
 }
 
 /**
- * Return the topics of which something was said in a window, the last said first; before them those
+ * Return the topics of which something was said in a window, in their order; before them those
  * in which something was found, after them those of which something was said only beside the screen.
  */
 function inWindow(topics, { from, to, beside = 0 }, found) {
@@ -124,18 +124,16 @@ function inWindow(topics, { from, to, beside = 0 }, found) {
   for (const topic of topics) {
     if (topic.to < from || topic.from > to) continue;
     let said = 0;
-    let latest = -Infinity;
     let isBeside = true;
     for (const { time } of topic.memories) {
       if (time < from || time > to) continue;
       said += 1;
-      latest = time;
       if (time >= from + beside && time <= to - beside) isBeside = false;
     }
     const isFound = Boolean(found && topic.memories.some((memory) => found.has(memory.id)));
-    if (said) shown.push({ topic, said, latest, isBeside, isFound });
+    if (said) shown.push({ topic, said, isBeside, isFound });
   }
-  return shown.sort((a, b) => a.isBeside - b.isBeside || b.isFound - a.isFound || b.latest - a.latest);
+  return shown.sort((a, b) => a.isBeside - b.isBeside || b.isFound - a.isFound);
 }
 
 const isRelation = (relation) => relation && relation !== "SameTopic";

@@ -1,15 +1,18 @@
 /** Conversations: all that was said, by month, and each to read as it was. */
 import { Loaded } from "../components/basics.js";
 import { ConversationItem, titleOfConversation } from "../components/conversation.js";
-import { graphKey, NobodyYet, NothingYet } from "../components/load_graph.js";
+import { entitiesByTurn, EntityLink, useProfile } from "../components/known.js";
+import { NobodyYet, NothingYet, useGraph } from "../components/load_graph.js";
 import { Markdown } from "../components/markdown.js";
 import { MemoryPanel } from "../components/memory.js";
-import { readGraph } from "../core/graph.js";
+import { MonthBars, monthTime, nameOfMonth } from "../components/months.js";
 import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../core/html.js";
 import { useResource } from "../core/resource.js";
+import { saidSince } from "../core/live.js";
 import { linkTo, navigate } from "../core/route.js";
 import { source } from "../core/source.js";
-import { formatDate, formatDatePart, formatMonth, formatTime, t, wallTime } from "../core/texts.js";
+import { useStore } from "../core/store.js";
+import { describeOwnEnd, formatDate, formatDatePart, formatMonth, formatTime, t, wallTime } from "../core/texts.js";
 
 /** Turns that are loaded at once, conversations likewise. */
 const MOST = 100;
@@ -17,24 +20,14 @@ const MOST = 100;
 const BEFORE = 20;
 const DAY = 86_400_000;
 
-const monthTime = (month) => wallTime(`${month}-01T00:00:00`);
-
 /** A bar for each month that has conversations, as high as it has many; and a day to jump to. */
 function Months({ months, chosen, day }) {
   const id = useId();
-  const strip = useRef(null);
-  const most = Math.max(...months.map(({ conversations }) => conversations));
-  const ordered = [...months].reverse();
-  useLayoutEffect(() => strip.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [chosen]);
+  const bars = [...months].reverse().map(({ month, conversations }) => ({ month, count: conversations, label: t("conversations", { n: conversations }) }));
   return html`
     <div class="months-bar">
-      <nav class="months" ref=${strip} aria-label=${t("conversations.months")}>${ordered.map(({ month, conversations }) => html`
-        <a key=${month} href=${linkTo({ month: month || "none", day: null })} aria-current=${month === chosen ? "true" : undefined}
-          aria-label=${`${nameOfMonth(month)}: ${t("conversations", { n: conversations })}`}>
-          <span class="bar-space"><span class="month-bar" style=${{ height: `${Math.max(6, (100 * conversations) / most)}%` }}></span></span>
-          <span>${month ? formatDatePart(monthTime(month), { month: "short" }) : "?"}</span>
-          <span class="quiet">${month ? month.slice(0, 4) : ""}</span>
-        </a>`)}</nav>
+      <${MonthBars} months=${bars} isChosen=${(month) => month === chosen} label=${t("conversations.months")}
+        link=${(month) => linkTo({ month: month || "none", day: null })} />
       <span class="jump"><label class="field-label" for=${id}>${t("conversations.day")}</label>
         <input id=${id} type="date" value=${day ?? ""} onChange=${(event) => event.currentTarget.value
           && navigate({ day: event.currentTarget.value, month: null })} /></span>
@@ -65,7 +58,6 @@ function List({ who, months, params }) {
 }
 
 const monthOf = ({ dated, started_at }) => (dated ? started_at.slice(0, 7) : "");
-const nameOfMonth = (month) => (month ? formatMonth(monthTime(month)) : t("date.none"));
 
 /** A page of conversations from a month on, in months. */
 function Page({ who, month, cursor, day, isFirst, onMore }) {
@@ -105,11 +97,17 @@ function useTurns(who, session, turn) {
   const base = first.value;
   const state = more && more.base === base ? more : { base, ...base };
   const extend = async (isLater) => {
-    const found = await read(isLater ? { after: state.turns.at(-1).id } : { after: state.turns[0].id, newest_first: true });
+    const found = await read(isLater ? { after: state.turns.at(-1)?.id ?? 0 } : { after: state.turns[0].id, newest_first: true });
     const end = { [isLater ? "isLast" : "isFirst"]: found.length < MOST };
     // Both ends may be extended at once.
     setMore((now) => ({ ...state, ...(now?.base === base && now), turns: merge(now?.base === base ? now.turns : state.turns, found), ...end }));
   };
+  const said = useStore(saidSince);
+  const seen = useRef(said);
+  useEffect(() => {
+    if (seen.current !== said && state.isLast) extend(true);
+    seen.current = said;
+  }, [said]);
   return { first, state, extend };
 }
 
@@ -131,16 +129,19 @@ function More({ label, onMore, state }) {
   return html`<button type="button" class="more-turns" ref=${button} disabled=${busy} onClick=${() => load.current()}>${label}</button>`;
 }
 
-function Said({ turn, previous, places, isSource, query, openId }) {
+function Said({ turn, previous, places, entities, isSource, query, openId }) {
   const time = wallTime(turn.at);
+  const ends = describeOwnEnd(turn.metadata, turn.at);
   const isNewDay = turn.dated && (!previous || formatDate(wallTime(previous.at)) !== formatDate(time));
   return html`
     ${isNewDay && html`<li class="day" key=${`day ${turn.id}`}><h2>${formatDatePart(time, { weekday: "long", day: "numeric", month: "long", year: "numeric" })}</h2></li>`}
     <li id=${`turn-${turn.id}`} class=${`said ${turn.role}${isSource ? " source" : ""}`} tabindex=${isSource ? -1 : undefined}>
       <p class="quiet"><bdi>${turn.speaker}</bdi>${turn.dated && html` · <time datetime=${turn.at}>${formatDatePart(time, { hour: "2-digit", minute: "2-digit" })}</time>`}${
-        turn.notes?.corrects && html` · ${t("turn.corrects", { id: turn.notes.corrects })}`}</p>
+        ends && ` · ${ends}`}${turn.notes?.corrects && html` · ${t("turn.corrects", { id: turn.notes.corrects })}`}</p>
       <${Markdown} text=${turn.text} query=${query} />
       ${turn.attachment && html`<p class="attachment" dir="auto">${t("turn.image", { label: turn.attachment })}</p>`}
+      ${entities.length > 0 && html`<ul class="plain entities" aria-label=${t("turn.entities")}>${entities.map((entity) => html`
+        <li key=${entity.name}><${EntityLink} entity=${entity} /></li>`)}</ul>`}
       ${places.length > 0 && html`<ul class="plain places" aria-label=${t("turn.memories")}>${places.map(({ memory, words }) => html`
         <li key=${memory}><a href=${linkTo({ memory })} aria-current=${memory === openId ? "true" : undefined} dir="auto"
           ><span class="relation">${t("turn.remembered")}</span> ${words === turn.text ? "" : words}</a></li>`)}</ul>`}
@@ -155,6 +156,7 @@ function Reading({ who, detail: { conversation, places }, params }) {
   const openId = Number(params.memory) || null;
   const byTurn = new Map();
   for (const place of places) for (const id of place.turns) byTurn.set(id, [...(byTurn.get(id) ?? []), place]);
+  const entities = entitiesByTurn(useProfile(who).value);
   const loaded = Boolean(first.value);
   const top = useRef(null);
   useLayoutEffect(() => {
@@ -174,7 +176,7 @@ function Reading({ who, detail: { conversation, places }, params }) {
   return html`
     <div class="main-column reading" ref=${column} tabindex="0" role="region" aria-label=${titleOfConversation(conversation)}>
       <header class="reading-head">
-        <a class="button" href=${linkTo({ month, session: null, turn: null, memory: null, q: null })}>← ${conversation.dated ? formatMonth(monthTime(month)) : t("nav.conversations")}</a>
+        <a class="button" href=${linkTo({ month, session: null, turn: null, memory: null, q: null })}><span class="back" aria-hidden="true">←</span> ${conversation.dated ? formatMonth(monthTime(month)) : t("nav.conversations")}</a>
         <a class="button" href=${linkTo({ session, q: null }, "find")}>${t("conversation.find")}</a>
       </header>
       <h1 dir="auto">${titleOfConversation(conversation)}</h1>
@@ -184,7 +186,7 @@ function Reading({ who, detail: { conversation, places }, params }) {
       <${Loaded} from=${first}>${() => html`
         ${!state.isFirst && html`<${More} label=${t("conversation.earlier")} state=${state} onMore=${() => extend(false)} />`}
         <ol class="plain said-list-of-turns">${state.turns.map((each, at) => html`
-          <${Said} key=${each.id} turn=${each} previous=${state.turns[at - 1]} places=${byTurn.get(each.id) ?? []}
+          <${Said} key=${each.id} turn=${each} previous=${state.turns[at - 1]} places=${byTurn.get(each.id) ?? []} entities=${entities.get(each.id) ?? []}
             isSource=${each.id === Number(turn)} query=${q} openId=${openId} />`)}</ol>
         ${!state.isLast && html`<${More} label=${t("conversation.later")} state=${state} onMore=${() => extend(true)} />`}`}<//>
     </div>`;
@@ -192,7 +194,7 @@ function Reading({ who, detail: { conversation, places }, params }) {
 
 /** The graph is only loaded for a memory that is opened. */
 function Memory({ who, id }) {
-  const graph = useResource(`${graphKey(who)}:`, async () => readGraph(await source.get().graph(who)));
+  const graph = useGraph(who);
   return html`<${Loaded} from=${graph}>${(value) => html`
     <${MemoryPanel} who=${who} graph=${value} id=${id} onClose=${() => navigate({ memory: null })} />`}<//>`;
 }

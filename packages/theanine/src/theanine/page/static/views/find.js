@@ -7,7 +7,7 @@ import { html, useEffect, useId, useRef, useState } from "../core/html.js";
 import { useResource } from "../core/resource.js";
 import { linkTo, navigate } from "../core/route.js";
 import { source } from "../core/source.js";
-import { formatDate, formatNumber, t, wallTime } from "../core/texts.js";
+import { describeOwnEnd, formatDate, formatNumber, t, wallTime } from "../core/texts.js";
 
 /** Results at first, and the most that are listed. */
 const FIRST = 50;
@@ -48,10 +48,11 @@ function refine(hits, { speaker, session, sort }) {
 function Hit({ hit, params }) {
   const { turn, memories: [memory], text, relevance } = hit;
   const isMeaning = params.by === "meaning";
-  const { speaker, dated, at } = turn ?? { ...memory, speaker: memory.speakers.join(", ") };
+  const { speaker, dated, at, metadata } = turn ?? { ...memory, speaker: memory.speakers.join(", ") };
+  const ends = describeOwnEnd(metadata, at);
   return html`
     <a class="memory-item" href=${turn ? linkToTurn({ session: turn.session, turn: turn.id }, params.q) : linkTo({ memory: memory.id }, "timelines")}>
-      <span class="quiet"><bdi>${speaker}</bdi> · ${dated ? formatDate(wallTime(at)) : t("date.unknown")}${
+      <span class="quiet"><bdi>${speaker}</bdi> · ${dated ? formatDate(wallTime(at)) : t("date.unknown")}${ends && ` · ${ends}`}${
         relevance !== null && html` · <span class="relevance">${t("find.relevance", { percent: formatNumber(relevance, { style: "percent" }) })}</span>`}</span>
       <span class="words" dir="auto"><${Marked} text=${text || turn?.attachment} query=${params.q} isStem=${isMeaning} /></span>
     </a>`;

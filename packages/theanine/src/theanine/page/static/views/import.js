@@ -2,7 +2,7 @@
 import { ErrorBox, Loading, Select } from "../components/basics.js";
 import { graphKey } from "../components/load_graph.js";
 import { Someone } from "../components/someone.js";
-import { get, post, userPath } from "../core/api.js";
+import { get, post, send, userPath } from "../core/api.js";
 import { html, useEffect, useId, useState } from "../core/html.js";
 import { reload } from "../core/resource.js";
 import { linkTo, navigate } from "../core/route.js";
@@ -160,6 +160,11 @@ export default function Import({ who, params }) {
   const [imported, setImported] = useState(null);
   const [isDone, setDone] = useState(false);
   const [problem, setProblem] = useState(null);
+  useEffect(() => {
+    if (!params.demo || !who) return;
+    send("GET", "page/demo.jsonl").then((response) => response.text())
+      .then((text) => setFile(new File([text], "demo.jsonl")), setProblem);
+  }, [params.demo, who?.user]);
   if (!who) return html`<${Someone} />`;
   const pick = (chosen) => {
     setReading({ zone: ownZone() });
@@ -192,7 +197,7 @@ export default function Import({ who, params }) {
       ${problem && html`<${ErrorBox} problem=${problem} />`}
       ${isDone && html`<a href=${linkTo({}, "timelines")}>${t("import.see")}</a>`}
       ${params.operation ? html`<${Progress} key=${params.operation} who=${who} id=${params.operation} total=${Number(params.total) || 0} />`
-        : file ? html`<${Preview} who=${who} file=${file} reading=${reading} setReading=${setReading} onImport=${remember} onCancel=${() => setFile(null)} />`
+        : file ? html`<${Preview} who=${who} file=${file} reading=${reading} setReading=${setReading} onImport=${remember} onCancel=${() => { setFile(null); navigate({ demo: null }); }} />`
           : html`<${FilePicker} onPick=${pick} />`}
     </div>`;
 }

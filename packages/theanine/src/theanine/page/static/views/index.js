@@ -1,5 +1,6 @@
 /** The views of the page, in the order of the navigation: those of people, then of who runs the service. */
 import Conversations from "./conversations.js";
+import Entity from "./entity.js";
 import Find from "./find.js";
 import Home from "./home.js";
 import Import from "./import.js";
@@ -15,7 +16,8 @@ export const VIEWS = [
   { id: "conversations", title: "nav.conversations", icon: "conversations", View: Conversations },
   { id: "timelines", title: "nav.timelines", icon: "timelines", View: Timelines },
   { id: "talk", title: "nav.talk", icon: "talk", right: "write", View: Talk },
-  { id: "find", title: "nav.find", View: Find },
+  { id: "find", title: "nav.find", View: Find, isListed: false },
+  { id: "entity", title: "nav.entity", View: Entity, isListed: false },
   { id: "why", title: "nav.why", View: Why },
   { id: "import", title: "nav.import", right: "administer", View: Import },
   { id: "review", title: "nav.review", View: Review },

@@ -247,7 +247,7 @@ function Evaluation({ who }) {
   return html`
     <h2>${t("runs")}</h2>
     <${Loaded} from=${evaluation}>${({ installed, folder, runs }) => html`
-      ${!installed && html`<p>${t("runs.not_installed")}</p><pre><code>pip install theanine-bench\npip install packages/theanine-bench</code></pre>`}
+      ${!installed && html`<p>${t("runs.not_installed")}</p><pre><code>pip install theanine-bench\npip install packages/theanine-methods packages/theanine-bench</code></pre>`}
       ${installed && who && html`<${Compare} who=${who} folder=${folder} />`}
       ${installed && !runs.length && html`<p class="quiet">${t("runs.none", { folder })}</p>`}
       ${runs.map((run) => html`<${Run} key=${run.name} run=${run} />`)}`}<//>`;

@@ -1,20 +1,24 @@
 /** Talk: a chat with what was recalled next to each reply. */
 import { ErrorBox, Loaded, notify } from "../components/basics.js";
-import { graphKey } from "../components/load_graph.js";
+import { graphKey, useGraph } from "../components/load_graph.js";
+import { titleOfConversation } from "../components/conversation.js";
 import { MemoryItem, MemoryPanel } from "../components/memory.js";
 import { Someone } from "../components/someone.js";
 import { get, post, postForEvents, Problem, userPath } from "../core/api.js";
-import { readGraph } from "../core/graph.js";
 import { html, useEffect, useId, useRef, useState } from "../core/html.js";
 import { reload, useResource } from "../core/resource.js";
 import { linkTo, navigate } from "../core/route.js";
 import { source } from "../core/source.js";
-import { t } from "../core/texts.js";
+import { formatDate, t, wallTime } from "../core/texts.js";
 
 /** What was recalled for a reply that is listed at first. */
 const FIRST = 3;
 
-const newThread = () => `page-${Date.now().toString(36)}${Math.random().toString(36).slice(2, 8)}`;
+/** How threads of this page begin, and conversations among which they are looked for. */
+const OWN = "page-";
+const LISTED = 100;
+
+const newThread = () => `${OWN}${Date.now().toString(36)}${Math.random().toString(36).slice(2, 8)}`;
 const threadPath = (who, thread, rest) => userPath(who, `threads/${encodeURIComponent(thread)}/${rest}`);
 
 const wordsOf = (text) => new Set(text.toLowerCase().match(/\p{L}{3,}/gu) ?? []);
@@ -40,16 +44,31 @@ function Recalled({ turn, asked, reply, graph, openId }) {
   const known = new Set(parts.flatMap((part) => part.memories.flatMap((memory) => memory.source_turns)));
   const quotes = parts.flatMap((part) => part.source_turns).filter((each) => !known.has(each.id))
     .map(({ id, speaker, text }) => ({ id: `t${id}`, speaker, words: text }));
-  const items = sortByWords([...memories, ...quotes], `${asked} ${turn.text}`).map((item) => html`
+  const found = sortByWords([...memories, ...quotes], `${asked} ${turn.text}`);
+  const items = found.map((item) => html`
     <li key=${item.id}>${item.speaker === undefined ? html`<${MemoryItem} memory=${item} isOpen=${item.id === openId} />`
       : html`<p class="memory-item">${item.words} <span class="quiet">${item.speaker}</span></p>`}</li>`);
   return html`
     <aside class="recalled" aria-label=${t("talk.recalled", { n: items.length })}>
-      <p class="quiet">${t("talk.recalled", { n: items.length })} · <a href=${linkTo({ reply: turn.id }, "why")}>${t("talk.why")}</a></p>
+      <p class="quiet recalled-line" dir="auto">${t("talk.recalled", { n: items.length })}${found.length > 0 && html`: <bdi>${found[0].words}</bdi>`}</p>
+      <p class="quiet"><a href=${linkTo({ reply: turn.id }, "why")}>${t("talk.why")}</a></p>
       <ul class="plain">${isAll ? items : items.slice(0, FIRST)}</ul>
       ${!isAll && items.length > FIRST && html`
         <button type="button" onClick=${() => setAll(true)}>${t("why.more", { n: items.length - FIRST })}</button>`}
     </aside>`;
+}
+
+/** The talks that were begun on this page, the newest first; each goes on where it was left. */
+function Earlier({ who, thread, onOpen }) {
+  const latest = useResource(`conversations:${who.user}:${who.agent}:talks`, () => source.get().conversations(who, { limit: LISTED }));
+  const talks = latest.value?.items.filter((each) => each.thread?.startsWith(OWN) && each.thread !== thread) ?? [];
+  if (!talks.length) return null;
+  return html`
+    <details class="earlier"><summary>${t("talk.list", { n: talks.length })}</summary>
+      <ul class="plain">${talks.map((each) => html`<li key=${each.session}>
+        <a class="memory-item" href=${linkTo({ thread: each.thread, memory: null })} onClick=${onOpen}><span class="words" dir="auto">${titleOfConversation(each)}</span>
+          <span class="quiet">${each.dated ? formatDate(wallTime(each.started_at)) : t("date.unknown")} · ${t("messages", { n: each.turn_count })}</span></a></li>`)}</ul>
+    </details>`;
 }
 
 const Bubble = ({ role, speaker, text, model = "local", children }) => html`
@@ -135,10 +154,12 @@ function Conversation({ who, thread, graph, openId }) {
     <div class="main-column talk">
       <div class="talk-head">
         <h1>${t("nav.talk")}</h1>
+        ${thread && html`<a class="button" href=${linkTo({ thread: null, memory: null })} onClick=${() => setLive(null)}>${t("talk.new")}</a>`}
         ${said.length > 0 && html`<button type="button" disabled=${isReplying || isEnding} onClick=${finish}>
           ${t(isEnding ? "talk.ending" : "talk.end")}</button>`}
       </div>
       ${!said.length && !live && html`<p class="quiet">${t("talk.about")}</p>`}
+      <${Earlier} who=${who} thread=${thread} onOpen=${() => setLive(null)} />
       <div role="log" aria-label=${t("nav.talk")} aria-busy=${isReplying}><ol class="plain exchanges">
         ${said.map((turn, n) => html`
           <${Bubble} key=${turn.id} ...${turn} model=${replies.get(turn.id)?.made_by}>${turn.role === "assistant" && html`
@@ -154,7 +175,7 @@ function Conversation({ who, thread, graph, openId }) {
 
 export default function Talk({ who, params }) {
   const openId = Number(params.memory) || null;
-  const loaded = useResource(who && graphKey(who), async () => readGraph(await source.get().graph(who)));
+  const loaded = useGraph(who);
   if (!who) return html`<${Someone} />`;
   return html`${!loaded.value && html`<h1 class="hidden">${t("nav.talk")}</h1>`}<${Loaded} from=${loaded}>${(graph) => html`
     <div class="split">
