@@ -3,6 +3,9 @@
 .PHONY: demo noisy-neighbor test test-fast test-page test-server test-model test-postgres test-all coverage lint wheels extras bench bench-page bench-postgres bench-server soak small-model crash drill fuzz fuzz-api docs screenshots lock stats clean help
 
 VENV := .venv
+# The distributions that `make demo` installs, for the page too, and those that it does without.
+RUN := packages/theanine packages/theanine-server
+FURTHER := packages/theanine-methods packages/theanine-adapters packages/theanine-bench
 BIN := $(VENV)/bin
 ANY_PYTHON := $(BIN)/python
 BASE := $(VENV)/.base-installed
@@ -13,7 +16,7 @@ LINT := $(VENV)/.lint-installed
 # of the project itself, and of what comes as source alone, is in the lock too (requirements/base.txt),
 # so nothing is fetched beside it.
 UV_INSTALL := uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes
-EDITABLE := --no-deps --no-build-isolation --editable
+EDITABLE := --no-deps --no-build-isolation
 UV_SELF := uv pip install --quiet --python $(BIN)/python $(EDITABLE)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes
 # (the builder looks for its other half on the PATH)
@@ -35,7 +38,7 @@ test: $(DEV) ## Run the suite on all cores (without slow, browser, server and mo
 test-fast: $(DEV) ## Run the tests of the inner loop, within a minute
 	$(PYTEST) -m "not browser and not server and not model and not slow and not data"
 
-test-page: $(DEV) ## Run the tests that drive a Chromium
+test-page: $(DEV) ## Run the tests that drive a Chromium or a Firefox
 	$(PYTEST) -m browser
 
 test-server: $(DEV) ## Run the tests that start the rating app's server
@@ -51,7 +54,7 @@ test-postgres: $(DEV) ## Run all tests of stores in PostgreSQL on Debian's, with
 test-all: $(DEV) ## Run all tests; those of what is not installed are skipped
 	$(PYTEST)
 
-coverage: $(DEV) ## Run all tests and print the coverage of both packages
+coverage: $(DEV) ## Run all tests and print the coverage of all packages
 	$(PYTEST) --cov --cov-report=term:skip-covered
 
 lint: $(LINT) ## Check style, format, import layers and types
@@ -63,8 +66,8 @@ lint: $(LINT) ## Check style, format, import layers and types
 wheels: $(DEV) ## Build the wheels and run them on each Python of 3.11 to 3.13
 	@sh tools/check_wheels.sh $(VENV)
 
-stats: ## Print lines, prose and import cycles of both packages
-	@python3 tools/code_stats.py packages/theanine/src/theanine packages/theanine-bench/src/theanine_bench
+stats: ## Print lines, prose and import cycles of all packages
+	@python3 tools/code_stats.py packages/*/src/*
 
 extras: $(DEV) ## Install what the tests of the extras with own models need (1 GB)
 	@sh requirements/extras.sh $(VENV)
@@ -101,7 +104,7 @@ fuzz: $(DEV) ## Run the fuzz tests with FUZZ_SCALE times the cases of the suite 
 	FUZZ_SCALE=$(FUZZ_SCALE) $(PYTEST) -m fuzz --hypothesis-show-statistics
 
 fuzz-api: $(DEV) ## Try the service's API with schemathesis for some minutes (FUZZ_SCALE, default 10)
-	FUZZ_SCALE=$(FUZZ_SCALE) $(BIN)/python -m pytest -s packages/theanine/tests/server/test_api_fuzz.py
+	FUZZ_SCALE=$(FUZZ_SCALE) $(BIN)/python -m pytest -s packages/theanine-server/tests/server/test_api_fuzz.py
 
 docs: $(DEV) ## Write docs/cli.md and docs/api.md from the code
 	$(BIN)/python docs/generate.py
@@ -120,16 +123,16 @@ clean: ## Remove what was built and installed
 $(ANY_PYTHON):
 	@sh requirements/venv.sh $(VENV)
 
-$(BASE): requirements/base.txt packages/theanine/pyproject.toml | $(ANY_PYTHON)
+$(BASE): requirements/base.txt $(RUN:=/pyproject.toml) | $(ANY_PYTHON)
 	@echo "Installing into $(VENV) from requirements/base.txt"
-	@if command -v uv >/dev/null; then $(UV_INSTALL) -r requirements/base.txt && $(UV_SELF) packages/theanine; \
-	else $(PIP_INSTALL) -r requirements/base.txt && $(PIP_SELF) packages/theanine; fi
+	@if command -v uv >/dev/null; then $(UV_INSTALL) -r requirements/base.txt && $(UV_SELF) $(addprefix --editable ,$(RUN)); \
+	else $(PIP_INSTALL) -r requirements/base.txt && $(PIP_SELF) $(addprefix --editable ,$(RUN)); fi
 	@touch $@
 
-$(DEV): requirements/dev.txt packages/theanine-bench/pyproject.toml $(BASE)
+$(DEV): requirements/dev.txt $(FURTHER:=/pyproject.toml) $(BASE)
 	@echo "Installing into $(VENV) from requirements/dev.txt"
-	@if command -v uv >/dev/null; then $(UV_INSTALL) --no-build-isolation -r requirements/dev.txt && $(UV_SELF) packages/theanine-bench; \
-	else $(PIP_INSTALL) --no-build-isolation -r requirements/dev.txt && $(PIP_SELF) packages/theanine-bench; fi
+	@if command -v uv >/dev/null; then $(UV_INSTALL) --no-build-isolation -r requirements/dev.txt && $(UV_SELF) $(addprefix --editable ,$(FURTHER)); \
+	else $(PIP_INSTALL) --no-build-isolation -r requirements/dev.txt && $(PIP_SELF) $(addprefix --editable ,$(FURTHER)); fi
 	@touch $@
 
 # Types are checked against the packages of all extras of the service. `make extras` installs them, in

@@ -35,6 +35,7 @@ for name in [name for name in os.environ if name.startswith("THEANINE_")]:
     ):
         del os.environ[name]
 os.environ["THEANINE_CONFIG"] = os.devnull
+os.environ["THEANINE_RESIDENT"] = "off"  # its own tests switch it on
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from theanine.embeddings.static import StaticEmbedder
 from theanine.importers import read_histories
-from theanine.segmentation import SegmentWeights
-from theanine.segmentation.features import boundary_features
 from theanine_bench.datasets.segmentation import SegmentedDialogue, read_segmented
 from theanine_bench.metrics.segmentation import boundaries
+from theanine_methods.segmentation import SegmentWeights
+from theanine_methods.segmentation.features import boundary_features
 
 Feature = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from theanine.segmentation.trained import boundary_inputs, encode
 from theanine_bench.datasets.segmentation import SegmentedDialogue, read_segmented
+from theanine_methods.segmentation.trained import boundary_inputs, encode
 
 LabeledInput = tuple[tuple[str, str], int]
 """What the model reads at a turn, and 1 if a segment begins there, else 0."""

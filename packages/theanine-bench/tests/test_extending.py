@@ -17,7 +17,7 @@ METRIC = """
 from theanine_bench.samples import Score
 
 class Loudness:
-    name, needs_judge, worst = "loud", False, {"loud": 0.0}
+    name, needs_judge, binary, worst = "loud", False, True, {"loud": 0.0}
 
     async def score(self, result, judge):
         return Score(values={"loud": float((result.answer or "").endswith("!"))})
@@ -88,6 +88,7 @@ def test_each_is_found_in_the_file_that_defines_it(tmp_path: Path) -> None:
 
     summary = json.loads(run("parrot", "data.json", "--out", "run", "--json"))
     assert summary["metrics"]["loud"]["mean"] == 0.5
+    assert summary["metrics"]["loud"]["low"] == pytest.approx(0.095, abs=0.001)  # as it is binary
     assert "| loud | 0.500 |" in run("export", "run", "--format", "md")
     assert "parrot" in run("--help") and "Say everything back." in run("--help")
 

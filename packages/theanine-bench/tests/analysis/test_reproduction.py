@@ -16,7 +16,7 @@ from support.history_samples import save
 from support.published_sets import write_sets
 from support.running import Terminal
 from theanine.errors import SettingsError
-from theanine.methods.registry import METHODS, all_settings
+from theanine.methods.registry import all_settings, names
 from theanine_bench.analysis.reproduction import (
     STATES,
     Inputs,
@@ -47,9 +47,9 @@ def test_every_row_of_a_method_has_a_run_with_its_settings() -> None:
         made = table_recipe(table, INPUTS)
         assert len(made.runs) == len(set(made.runs)) >= 1
         methods = {word for words in made.commands for word in options(words, "--method")}
-        assert {row.method for row in table.rows if row.method in METHODS} <= methods
+        assert {row.method for row in table.rows if row.method in names()} <= methods
         for words in made.commands:
-            for method in set(options(words, "--method")) & set(METHODS):
+            for method in set(options(words, "--method")) & set(names()):
                 given = dict(each.split("=", 1) for each in options(words, "--set"))
                 all_settings(method, given)  # raises for an unknown one
         assert set(made.omitted) <= {row.label for row in table.rows if not row.method}
@@ -93,7 +93,7 @@ def answers_of(made: Recipe) -> Iterator[tuple[tuple[str, ...], Mapping[str, obj
     """Yield each command that answers with one of our methods, and all settings of the method."""
     for words in made.commands:
         for method in options(words, "--method"):
-            if words[1] in ("responses", "qa", "run") and method in METHODS:
+            if words[1] in ("responses", "qa", "run") and method in names():
                 given = dict(each.split("=", 1) for each in options(words, "--set"))
                 yield words, all_settings(method, given)
 

@@ -16,7 +16,6 @@ from support.history_samples import msc, save
 from support.real_data import DATA, needs_data
 from support.running import Terminal
 from theanine.errors import BadInput
-from theanine.segmentation import exchanges
 from theanine_bench.datasets.evidence import read_evidence
 from theanine_bench.datasets.formats.causaleval import CausalEdge, read_causal_graphs
 from theanine_bench.datasets.formats.longmt import ONE_SIDED
@@ -27,6 +26,7 @@ from theanine_bench.datasets.registry import resolve_data_path
 from theanine_bench.datasets.responses import read_responses
 from theanine_bench.files import read_json
 from theanine_bench.tasks.check_data import check_dataset
+from theanine_methods.segmentation import exchanges
 
 
 @pytest.mark.parametrize("lines", [False, True])

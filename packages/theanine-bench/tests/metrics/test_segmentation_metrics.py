@@ -16,8 +16,6 @@ from tools.fit_segmenter import fit, join_chats, pieces, read_sample
 
 from support.real_data import DATA, needs_data
 from theanine.errors import BadInput
-from theanine.segmentation.local import load_weights, segment_locally
-from theanine.segmentation.segments import Span, fixed_length_spans, spans_of
 from theanine_bench.config import RunConfig
 from theanine_bench.datasets.segmentation import SegmentedDialogue, read_segmented
 from theanine_bench.metrics.registry import find_metrics
@@ -31,6 +29,8 @@ from theanine_bench.runs import RunFolder, SavedRun, read_run, run_task
 from theanine_bench.samples import SampleResult
 from theanine_bench.statistics.intervals import Interval
 from theanine_bench.tasks.segmentation import METRICS, Segmenter, find_segmenter, segmentation_task
+from theanine_methods.segmentation.local import load_weights, segment_locally
+from theanine_methods.segmentation.segments import Span, fixed_length_spans, spans_of
 
 SETS = DATA / "segmentation"
 

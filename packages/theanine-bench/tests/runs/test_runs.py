@@ -74,6 +74,7 @@ class Length:
 class Right:
     name: str = "right"
     needs_judge: bool = True
+    binary: bool = True
     worst: Mapping[str, float] = field(default_factory=lambda: {"right": 0.0})
 
     async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
@@ -240,7 +241,7 @@ async def test_what_fails_is_counted_beside_the_score(tmp_path: Path) -> None:
 
     asked = plan("a")
     items = await running(tmp_path / "r", models(partly), asked).run()
-    summary = summarize_run(items, total=count_samples(asked.groups))
+    summary = summarize_run(items, total=count_samples(asked.groups), binary=["right"])
     assert [item.answer is None for item in items] == [False, True, False]
     assert items[1].failures[ANSWER].startswith("ModelRejected: this key")
     assert summary["unanswered"] == 1
@@ -437,7 +438,7 @@ def test_a_judge_that_always_fails_has_a_row(capsys: pytest.CaptureFixture[str])
     items = [sample_item(n, scores={"f1": 0.5}, failures={"right": "no"}) for n in range(1, 5)]
     items += [sample_item(5, scores={"f1": 0.5, "fit/a": 1.0}, category="odd")]
     items += [sample_item(6, scores={"f1": 0.5}, failures={"fit": "no"}, category="even")]
-    summary = summarize_run(items, total=6)
+    summary = summarize_run(items, total=6, binary=["fit"])
     none = {"mean": None, "low": None, "high": None, "n": 0}
     assert summary["metrics"]["right"] == {**none, "failed": 4}
     assert summary["metrics"]["fit/a"] == {**asdict(wilson_interval(1, 1)), "failed": 1}

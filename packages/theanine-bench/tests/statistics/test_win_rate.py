@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from theanine_bench.statistics.intervals import (
     RESAMPLES,
-    SMALL_SAMPLE,
     binomial_p_value,
     bootstrap_interval,
     mean_interval,
@@ -67,14 +66,17 @@ def test_wilson_intervals_equal_scipys(successes: int, failures: int) -> None:
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
 
 
-def test_few_scores_of_0_and_1_have_wilsons_interval() -> None:
-    assert str(mean_interval([1.0, 1.0])) == "1.000 [0.342, 1.000]"
-    assert mean_interval([0.5, 1.0]) == bootstrap_interval([0.5, 1.0])
-    many = [0.0, 1.0] * (SMALL_SAMPLE // 2)
+def test_values_declared_binary_have_wilsons_interval_and_others_never() -> None:
+    assert str(mean_interval([1.0, 1.0], binary=True)) == "1.000 [0.342, 1.000]"
+    assert str(mean_interval([1.0, 1.0])) == "1.000 [1.000, 1.000]"
+    many = [0.0, 1.0] * 60
+    assert mean_interval(many, binary=True) == wilson_interval(60, 120)
     assert mean_interval(many) == bootstrap_interval(many)
-    assert mean_interval(many[1:]) == wilson_interval(SMALL_SAMPLE // 2, SMALL_SAMPLE - 1)
-    with pytest.raises(ValueError, match="a mean over nothing"):
-        mean_interval([])
+    with pytest.raises(ValueError, match="must be 0 or 1"):
+        mean_interval([0.5, 1.0], binary=True)
+    for binary in (False, True):
+        with pytest.raises(ValueError, match="a mean over nothing"):
+            mean_interval([], binary=binary)
 
 
 def test_ties_are_half_a_win_and_leave_p_unchanged() -> None:

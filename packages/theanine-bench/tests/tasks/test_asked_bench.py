@@ -11,8 +11,8 @@ import pytest
 
 from support.running import Terminal
 from theanine.errors import BadInput
-from theanine.methods.registry import METHODS
-from theanine.testing import ScriptedServer
+from theanine.methods.registry import names
+from theanine.testing import ScriptedServer, answer, by_step
 from theanine_bench.datasets.asked import read_asked
 from theanine_bench.datasets.precision import PrecisionBench
 from theanine_bench.tasks.asked import ask_histories
@@ -153,7 +153,7 @@ def test_all_methods_are_compared_in_one_table(run: Terminal, tmp_path: Path) ->
     diaries = str(written(tmp_path, "diaries.jsonl", DIARY))
     printed = run.bare("bench", "methods", changes, diaries)
     assert "5 questions on 2 histories" in printed.out
-    assert all(name in printed.out for name in METHODS)
+    assert all(name in printed.out for name in names())
     rows = run.bare(
         "bench",
         "methods",
@@ -166,8 +166,9 @@ def test_all_methods_are_compared_in_one_table(run: Terminal, tmp_path: Path) ->
     assert rows["theanine"]["holds"]["mean"] == 1
     assert rows["no-memory"]["never"]["mean"] == rows["no-memory"]["lost"]["mean"] == 1
     assert rows["full-history"]["never"]["mean"] == 0
-    assert rows["full-history"]["found"] == {"mean": 1, "low": pytest.approx(0.2, abs=0.05),
-                                             "high": 1, "n": 1}  # fmt: skip
+    assert rows["full-history"]["found"] == {"mean": 1, "low": 1, "high": 1, "n": 1}  # a share
+    holds = {"mean": 1, "low": pytest.approx(0.2, abs=0.05), "high": 1, "n": 1}  # yes or no
+    assert rows["theanine"]["holds"] == holds
     assert rows["full-history"]["precision"]["mean"] == pytest.approx(1 / 3)
     small = run.bare(
         "bench", "methods", changes, diaries, "--methods", "full-history", "--budget", "1", "--json"
@@ -186,6 +187,19 @@ def test_what_a_model_costs_is_beside_what_it_finds(run: Terminal, tmp_path: Pat
     assert paper["calls a session"] * 2 + paper["calls a recall"] * 2 == calls > 2
     assert paper["tokens a session"] > 0
     assert plain["calls a session"] == plain["calls a recall"] == 0
+    assert paper["pending"] == plain["pending"] == paper["fell back"] == 0
+
+
+def test_what_a_model_gave_nothing_usable_for_is_beside_what_was_found(
+    run: Terminal, tmp_path: Path
+) -> None:
+    path = str(written(tmp_path, "c.jsonl", CHANGE))
+    with ScriptedServer(by_step({"memos": answer}, "I'd rather not.")) as server:
+        model = ["--model", "openai:scripted", "--base-url", server.base_url]
+        chosen = ["--methods", "theanine-paper,memochat:retrieved=1,full-history", *model]
+        rows = run.bare("bench", "methods", path, *chosen, "--json").json
+    shares = [(row["pending"], row["fell back"]) for row in rows.values()]
+    assert shares == [(1, 0), (0, 2 / 4), (0, 0)]
 
 
 def test_a_file_without_such_questions_is_refused(run: Terminal, tmp_path: Path) -> None:

@@ -103,6 +103,46 @@ def test_gold_edges_and_components_of_whole_histories(run: Terminal, tmp_path: P
     assert 0 <= corpus["graph/largest component"] <= 1
 
 
+SAID = [
+    ("2024-03-01", "My appointment with Dr. Novak is on 3 May."),
+    ("2024-03-09", "The soup needed more salt."),
+    ("2024-04-02", "My appointment with Dr. Novak is on 9 June."),
+]
+
+
+def _diary(matter: list[int], relations: list[list[object]]) -> str:
+    reading = {"matters": [{"title": "the doctor", "turns": matter}], "relations": relations}
+    turns = [
+        {"at": f"{day}T09:00", "session": day, "speaker": "Ana", "role": "user", "text": text}
+        for day, text in SAID
+    ]
+    question = {"q": "When do I see the doctor?", "form": "direct", "turns": [2]}
+    diary = {"id": "d1", "user": "Ana", "turns": turns, "questions": [question]}
+    return json.dumps({**diary, "readings": [reading, reading]})
+
+
+@pytest.mark.parametrize(
+    ("matter", "relations", "figures"),
+    [
+        ([0, 2], [[0, 2, "Corrected", 1]], {"related": 1, "typed right": 1, "wanted typed": 1}),
+        ([0, 2], [[0, 2, "Cause", 1]], {"related": 1, "typed right": 0, "wanted typed": 0}),
+        ([0, 1], [[0, 1, "Cause", 1]], {"related": 0, "typed right": 0, "wanted linked": 0}),
+    ],
+)
+def test_links_of_diaries_are_compared_with_what_readers_marked(
+    run: Terminal,
+    tmp_path: Path,
+    matter: list[int],
+    relations: list[list[object]],
+    figures: dict[str, float],
+) -> None:
+    path = tmp_path / "diaries.jsonl"
+    path.write_text(_diary(matter, relations), "utf-8")
+    corpus = _bench(run, tmp_path / "run", str(path)).summary["corpus"]
+    assert (corpus["readers/links"], corpus["readers/wanted"]) == (1, 1)
+    assert figures == {name: corpus[f"readers/{name}"] for name in figures}
+
+
 def test_causaleval_measures_links_evidence_and_answers(run: Terminal, tmp_path: Path) -> None:
     path = save(tmp_path, "graph_0.json", causal_graph())
     shown = run.bare("bench", "causaleval", str(path), "--out", str(tmp_path / "run")).out

@@ -9,13 +9,13 @@ import pytest
 from support.history_samples import cc, save
 from support.running import Terminal
 from theanine.errors import BadInput, SettingsError
-from theanine.methods.recursive_summary.few_shot import read_examples
 from theanine.testing import ScriptedServer
 from theanine.testing.script import prompt_of
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.tasks.examples import draw_examples
 from theanine_bench.tasks.pairwise import GOLDEN, pairwise_task, read_entries
 from theanine_bench.tasks.responses import responses_task
+from theanine_methods.recursive_summary.few_shot import read_examples
 
 
 @pytest.fixture

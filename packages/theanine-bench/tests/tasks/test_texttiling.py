@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from theanine.segmentation import lengths_of, tiling_fault
 from theanine_bench.targets.texttiling import STOP_WORDS, similarity_dips, text_tiling
+from theanine_methods.segmentation import lengths_of, tiling_fault
 
 SENTENCES = (
     "Sails make a boat go, and the mast of the boat carries them in a strong wind.",

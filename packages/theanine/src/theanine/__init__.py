@@ -10,8 +10,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from theanine.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from theanine.client import (
@@ -128,35 +129,30 @@ __all__ = [
     "open",
 ]
 
-_HOMES = {
-    "client": "AddReport AsyncClient AsyncLiveSession AsyncReplyStream AsyncUserMemory "
-    "AsyncWorker Client Explanation ImportReport LiveSession OpenOptions Remembering ReplyStream "
-    "UserMemory Worker aopen open",
-    "client.copying": "acopy_store copy_store",
-    "errors": "ModelError RememberingFailed StoreUnavailable TheanineError UserError "
-    "WriteUnconfirmed",
-    "llm.base": "ToolCall",
-    "llm.limits": "Limits",
-    "llm.settings": "ModelSettings",
-    "methods.base": "Estimate Reply",
-    "methods.theanine.config": "TheanineConfig TheaninePaperConfig",
-    "profile": "Profile",
-    "remote": "aconnect connect",
-    "remembering": "RebuildEstimate RebuildReport RememberReport",
-    "store.copy": "CopyReport",
-    "store.values": "ForgetReport UserSettings",
-    "types": "History Link Mark Memory Part Recollection Relation Scope Session Timeline "
-    "Transcript Turn Utterance",
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> object:
-    # Loaded on first use, so that `import theanine` is fast.
-    if name in _HOME:
-        return getattr(import_module(f"theanine.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'theanine' has no attribute {name!r}")
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "client": "AddReport AsyncClient AsyncLiveSession AsyncReplyStream AsyncUserMemory "
+        "AsyncWorker Client Explanation ImportReport LiveSession OpenOptions Remembering "
+        "ReplyStream UserMemory Worker aopen open",
+        "client.copying": "acopy_store copy_store",
+        "errors": "ModelError RememberingFailed StoreUnavailable TheanineError UserError "
+        "WriteUnconfirmed",
+        "llm.base": "ToolCall",
+        "llm.limits": "Limits",
+        "llm.settings": "ModelSettings",
+        "methods.base": "Estimate Reply",
+        "methods.theanine.config": "TheanineConfig TheaninePaperConfig",
+        "profile": "Profile",
+        "remote": "aconnect connect",
+        "remembering": "RebuildEstimate RebuildReport RememberReport",
+        "store.copy": "CopyReport",
+        "store.values": "ForgetReport UserSettings",
+        "types": "History Link Mark Memory Part Recollection Relation Scope Session Timeline "
+        "Transcript Turn Utterance",
+    },
+)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__} - {"import_module", "annotations", "TYPE_CHECKING"})
+    return sorted({*globals(), *__all__} - {"annotations", "lazy_exports", "TYPE_CHECKING"})

@@ -31,14 +31,39 @@ A message says what is wrong, where, and what to do.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 METRIC_NOTE = "raised by the metric "
 """Prefix of the note that names the metric whose code raised an exception."""
 
 
+NO_SUCH_PATH = "there is no such path"
+"""Beginning of the service's answer for a path that it lacks, by which a client knows that it may
+speak to something else."""
+
 BENCH_INSTALLATION = (
-    "pip install theanine-bench, or in a checkout: pip install packages/theanine-bench"
+    "pip install theanine-bench, or in a checkout: "
+    "pip install packages/theanine-methods packages/theanine-bench"
 )
 """Shell command that installs ``bench``, ``compare``, ``rate`` and ``teafarm``, for messages."""
+
+EXTRA_DISTRIBUTIONS: Mapping[str, str] = {
+    "anthropic": "theanine-adapters",
+    "claude-agent-sdk": "theanine-adapters",
+    "google-adk": "theanine-adapters",
+    "langchain": "theanine-adapters",
+    "langgraph": "theanine-adapters",
+    "llama-index": "theanine-adapters",
+    "llmlingua": "theanine-methods",
+    "mcp": "theanine-server",
+    "methods": "theanine-methods",
+    "openai-agents": "theanine-adapters",
+    "pydantic-ai": "theanine-adapters",
+    "pydantic-ai-harness": "theanine-adapters",
+    "segmenter": "theanine-methods",
+    "server": "theanine-server",
+}
+"""The distribution that an extra of ``theanine`` installs, if it is one of the same repository."""
 
 
 class TheanineError(Exception):
@@ -80,7 +105,13 @@ class MissingExtra(UserError):
     """
 
     def __init__(self, extra: str, purpose: str, package: str = "theanine") -> None:
-        super().__init__(f"{purpose} needs an optional part: pip install '{package}[{extra}]'")
+        folders = f"'packages/{package}[{extra}]'"
+        if package == "theanine" and (brought := EXTRA_DISTRIBUTIONS.get(extra)):
+            folders = f"packages/{brought} {folders}"  # pip looks for it elsewhere otherwise
+        super().__init__(
+            f"{purpose} needs an optional part: pip install '{package}[{extra}]' "
+            f"(in a checkout: {folders})"
+        )
         self.extra = extra
 
 

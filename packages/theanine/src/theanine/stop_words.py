@@ -36,7 +36,7 @@ STOP_WORDS: Mapping[str, frozenset[str]] = {
     "zh": frozenset(),
     "ja": frozenset(),
     "fr": frozenset(
-        "à ai aller alors as au aucun aussi autre aux avaient avais avait avant avec avez avoir "
+        "a à ai aller alors as au aucun aussi autre aux avaient avais avait avant avec avez avoir "
         "avons c ça ce cela celle celui ces cet cette ceux chez comme comment d dans de depuis "
         "des donc dont du elle elles en encore entre es est et étaient étais était été être eu "
         "fait fais font il ils j je jusqu l la là le les leur leurs lui m ma mais me même mes moi "

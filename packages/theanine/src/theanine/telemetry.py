@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from importlib.metadata import version
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -236,6 +235,8 @@ def _is_tracing() -> bool:
 
 @cache
 def _tracer() -> Tracer:
+    from importlib.metadata import version
+
     from opentelemetry import trace
 
     return trace.get_tracer("theanine", version("theanine"))
@@ -243,6 +244,8 @@ def _tracer() -> Tracer:
 
 @cache
 def _histogram(name: str, unit: str, bounds: tuple[float, ...]) -> Histogram:
+    from importlib.metadata import version
+
     from opentelemetry import metrics
 
     meter = metrics.get_meter("theanine", version("theanine"))

@@ -16,7 +16,7 @@ from theanine.clock import system_clock
 if sys.platform != "win32":
     import fcntl
 
-Kind = Literal["import", "metrics"]
+Kind = Literal["import", "metrics", "resident"]
 _PREFIX = "theanine-"
 _NEW = 60.0  # seconds within which a new folder is locked, for certain
 

@@ -13,10 +13,10 @@ import pytest
 import typer
 from typer.main import get_group
 
+from support.hiding import hide_packages
 from support.running import Terminal
-from theanine.cli import app as app_module
 from theanine.cli.app import COMMANDS, build_app
-from theanine.cli.lazy import LazyCommand, MissingCommand, PluginCommand, lazy_app
+from theanine.cli.lazy import LazyCommand, PluginCommand
 from theanine.errors import CommandFailedToLoad, UserError
 
 HELP = """
@@ -29,9 +29,12 @@ except SystemExit:
 """
 
 
+OTHERS = ("theanine_bench", "theanine_server")
+
+
 def commands(app: typer.Typer) -> dict[str, LazyCommand]:
     group: Any = get_group(app)
-    return dict(group.commands)
+    return {name: group.commands[name] for name in group.list_commands(None)}
 
 
 def first_paragraph(text: str | None) -> str:
@@ -59,7 +62,7 @@ def test_help_imports_no_command() -> None:
     assert [m for m in modules if m.startswith("theanine.cli.")] == [
         f"theanine.cli.{name}" for name in allowed
     ]
-    assert not {"numpy", "rich", "sqlalchemy", "pydantic", "theanine_bench"} & set(modules)
+    assert not {"numpy", "rich", "sqlalchemy", "pydantic", *OTHERS} & set(modules)
 
 
 def plugin(folder: Path, name: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,19 +131,33 @@ def test_a_plugin_cant_replace_a_command_of_this_package(
     assert commands(build_app())["recall"].target == "theanine.cli.recall:recall"
 
 
-@pytest.mark.parametrize("name", app_module.BENCH_COMMANDS)
-def test_a_bench_command_names_its_missing_package(
-    name: str, capsys: pytest.CaptureFixture[str]
+BENCH = (
+    "is in the package theanine-bench: pip install theanine-bench, or in a checkout: pip install "
+    "packages/theanine-methods packages/theanine-bench"
+)
+SERVER = (
+    "needs an optional part: pip install 'theanine[server]' (in a checkout: "
+    "packages/theanine-server 'packages/theanine[server]')"
+)
+MCP = SERVER.replace("[server]", "[mcp]")
+MISSING = {
+    **dict.fromkeys(("bench", "compare", "rate", "teafarm"), BENCH),
+    **dict.fromkeys(("audit", "keys", "open", "serve", "webhooks"), SERVER),
+    "mcp": MCP,
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_command_of_a_package_that_is_missing_says_how_to_get_it(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    app = lazy_app([MissingCommand(name)], "Help.")
+    hide_packages(monkeypatch, "theanine-bench", "theanine-server")
+    app = build_app()
     with pytest.raises(UserError) as caught:
         app([name, "qa", "--limit", "3"], standalone_mode=False)
-    assert str(caught.value) == (
-        f"`theanine {name}` is in the package theanine-bench: pip install theanine-bench, or in a "
-        "checkout: pip install packages/theanine-bench"
-    )
+    assert str(caught.value) == f"`theanine {name}` {MISSING[name]}"
     app(["--help"], standalone_mode=False)
-    assert name not in capsys.readouterr().out
+    assert f"  {name} " not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,14 @@ from support.history_samples import line, save
 from support.running import Ran, Terminal
 from theanine.cli import options, selection
 from theanine.cli.config_file import SETTINGS, config_path, variable
+from theanine.cli.resident import address
 
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "settings" / "config.toml"
     monkeypatch.setenv("THEANINE_CONFIG", str(file))
+    monkeypatch.delenv("THEANINE_RESIDENT")  # nothing here runs in a process of its own
     return file
 
 
@@ -134,7 +136,8 @@ def test_every_setting_is_the_environment_variable_of_its_option():
         option = next(item for item in hint.__metadata__ if isinstance(item, OptionInfo))
         expected = variable(name) if name in SETTINGS else None
         assert option.envvar == expected, name
-    assert {"judge", "judge_base_url"} == set(SETTINGS) - set(hints)
+    assert {"judge", "judge_base_url", "resident"} == set(SETTINGS) - set(hints)
+    assert variable("resident") == address.VARIABLE  # which no option has
 
 
 def test_the_path_is_in_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

@@ -175,7 +175,7 @@ def test_a_session_starts_with_what_its_project_has(agent: Agent) -> None:
     assert "sail from Split" in compacted["hookSpecificOutput"]["additionalContext"]
     assert agent.run(first.payload("SessionStart", source="resume")) is None
     other = Claude(agent, 3, project="taxes")
-    assert agent.run(other.payload("SessionStart", source="startup")) is None
+    assert agent.run(other.payload("SessionStart", source="startup"), "--no-profile") is None
     with theanine.open(agent.store) as client:
         memories = client.user("ana").memories()
         client.user("ana").pin(memories[0].id)

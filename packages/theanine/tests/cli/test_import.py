@@ -235,3 +235,16 @@ def test_the_speaker_is_the_user(run: Terminal, tmp_path: Path) -> None:
     assert session["turn_count"] == 2
     ran = run("import", str(WRITERS["slack"](tmp_path, CHAT)), "--speaker", "Anna", fine=False)
     assert (ran.code, "the speakers are Ana, Bo" in ran.err) == (2, True)
+
+
+def test_whose_memory_it_is_is_said_where_nobody_was_named(run: Terminal, tmp_path: Path):
+    file = str(save(tmp_path, "talk.jsonl", line(text="I love boats.")))
+    for extra in (("--dry-run",), ()):
+        ran = run("import", file, *extra)
+        assert "talk.jsonl does not say whose it is: this is the memory of the user talk" in ran.err
+        assert "\ntalk: " in f"\n{ran.out}"
+        assert "--user NAME" in ran.err
+    own = str(save(tmp_path, "own.jsonl", line(user="bo", text="I love trains.")))
+    assert run("import", own).err == "", "the file says whose it is"
+    assert "--user" not in run("import", file, "--user", "ana").err
+    assert "--user" not in run("import", file, "--user", "bo", "--dry-run").err

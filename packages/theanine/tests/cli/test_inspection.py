@@ -12,6 +12,7 @@ from support.running import Terminal
 from support.states import fill_with_states
 from theanine.cli.rendering import pluralize
 from theanine.demo import HARBOUR
+from theanine.testing import ScriptedServer, answer
 from theanine.tokenizer import count_tokens
 
 
@@ -50,8 +51,8 @@ def test_recall_within_bounds(ana: Terminal) -> None:
 
 def test_timelines_have_titles_dates_and_the_relations_that_are_claimed(ana: Terminal) -> None:
     shown = ana("timeline", "--user", "ana").out
-    assert "\nHorns, ships, sea\n● Ana said on 9 March 2024" in shown
-    assert "[7]\n↓ Changed Ana said on 18 May 2024" in shown
+    assert "\nCres, ships, ferry\n● Ana said on 9 March 2024" in shown
+    assert "↓ Changed [7] Ana said on 18 May 2024" in shown
     assert "↓ Changed [17] Ana said on 22 June 2024" in shown, "not what stands right before"
     assert "Same topic" not in shown
     timelines = ana("timeline", "--user", "ana", "--json").json
@@ -190,3 +191,22 @@ def test_the_profile_names_the_turns_of_its_lines(ana: Terminal) -> None:
     ]
     early = ana("profile", "--user", "ana", "--as-of", "2020-01-01", fine=False)
     assert early.code == 1 and early.out.startswith("Nothing is known yet")
+
+
+def test_a_model_writes_the_profile_only_if_told_to(tmp_path: Path) -> None:
+    run = Terminal(tmp_path / "memory.db")
+    run("add", "I live in Rijeka.", "--user", "ana")
+    run("add", "I moved to Ljubljana.", "--user", "ana")
+    with ScriptedServer(answer) as server:
+        model = ["--model", "openai:scripted", "--base-url", server.base_url]
+        assert "Written by" not in run("profile", "--user", "ana", *model).out
+        assert not server.requests
+        shown = run("profile", "--user", "ana", "--with-model", *model).out
+        lines = run("profile", "--user", "ana", "--with-model", *model, "--json").json["lines"]
+        assert len(server.requests) == 1
+    assert "Written by openai:scripted from what the user said, in the turns [5]." in shown
+    assert "I moved to Ljubljana. [2]" in shown
+    assert [line["source_turns"] for line in lines] == [[2], [1]]
+    refused = run("profile", "--user", "ana", "--with-model", fine=False)
+    assert refused.code == 2 and "asks a language model, and none is set" in refused.err
+    assert run("cost", "--user", "ana", "--json").json[0]["step"] == "profile"

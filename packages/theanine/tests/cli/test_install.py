@@ -70,9 +70,13 @@ EVENTS = {
 HOSTS = [*FILES]
 
 
-def test_without_its_extra_nothing_is_written(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['mcp'] = None; from theanine.cli import main; main()"
-    needed = "the MCP server needs an optional part: pip install 'theanine[mcp]'\n"
+@pytest.mark.parametrize("missing", ["mcp", "theanine_server"])
+def test_without_its_extra_nothing_is_written(tmp_path: Path, missing: str) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None; from theanine.cli import main; main()"
+    needed = (
+        "the MCP server needs an optional part: pip install 'theanine[mcp]' "
+        "(in a checkout: packages/theanine-server 'packages/theanine[mcp]')\n"
+    )
     environment = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path)}
     command = [code, "install", "claude-code", "--user", "ana"]
     with Python(*command, environment=environment) as process:

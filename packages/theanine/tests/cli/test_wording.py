@@ -12,6 +12,7 @@ import pytest
 
 from support.history_samples import line, save
 from support.running import Ran, Terminal
+from support.snapshots import check_snapshot
 from theanine.cli.app import COMMANDS
 from theanine.demo import HARBOUR
 
@@ -42,14 +43,6 @@ def ana(run: Terminal) -> Terminal:
     return run
 
 
-def check_snapshot(name: str, text: str) -> None:
-    snapshot = SNAPSHOTS / f"{name}.txt"
-    if not snapshot.exists():
-        snapshot.write_text(text, "utf-8")
-        pytest.fail(f"{snapshot.name} was missing and has been written: read it")
-    assert text == snapshot.read_text("utf-8")
-
-
 def printed(ran: Ran, run: Terminal) -> str:
     """Return the start of what a command printed, without what differs from run to run."""
     lines = ran.out.splitlines()
@@ -67,7 +60,7 @@ def test_help(name: str, run: Terminal, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("COLUMNS", "80")
     shown = run.bare(name, "--help").out
     assert max(map(len, shown.splitlines())) <= 80
-    check_snapshot(f"{name}-help", shown)
+    check_snapshot(SNAPSHOTS / f"{name}-help.txt", shown)
 
 
 @pytest.mark.slow
@@ -76,11 +69,11 @@ def test_usual_output(name: str, ana: Terminal) -> None:
     command = [name, *EXAMPLES[name]]
     shown = [word.replace(str(HARBOUR), "harbour.jsonl") for word in command]
     ran = ana(*command)
-    check_snapshot(name, f"$ theanine {' '.join(shown)}\n{printed(ran, ana)}")
+    check_snapshot(SNAPSHOTS / f"{name}.txt", f"$ theanine {' '.join(shown)}\n{printed(ran, ana)}")
 
 
 def test_the_demo(run: Terminal) -> None:
-    check_snapshot("demo", printed(run.bare("demo"), run))
+    check_snapshot(SNAPSHOTS / "demo.txt", printed(run.bare("demo"), run))
 
 
 @pytest.mark.slow
@@ -109,5 +102,6 @@ def test_mistakes(ana: Terminal, tmp_path: Path) -> None:
     missing = Terminal(tmp_path / "none.db")
     text += f"$ theanine cost\n{printed(missing('cost', fine=False), missing)}"
     check_snapshot(
-        "mistakes", text.replace(f"{tmp_path}/", "").replace(str(HARBOUR), "harbour.jsonl")
+        SNAPSHOTS / "mistakes.txt",
+        text.replace(f"{tmp_path}/", "").replace(str(HARBOUR), "harbour.jsonl"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -92,3 +93,25 @@ def test_names_are_refused(ana: theanine.UserMemory) -> None:
         with pytest.raises(theanine.TheanineError, match=r"NUL|surrogate"):
             ana.session("t").hear("Hello.", id=odd)
     assert ana.turns() == []
+
+
+@settings(max_examples=10)
+@given(odd=ODD, number=st.integers(min_value=0))
+def test_plain_texts_and_contents_can_be_sent_on(
+    shared: list[theanine.UserMemory], odd: str, number: int
+) -> None:
+    """A single text is repaired like a list of messages, and so are parts and calls of tools."""
+    arguments = json.dumps({"x": odd})
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": [{"type": "text", "text": odd}, {"type": "odd", "of": [odd]}]},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": f"Done {odd}"},
+    ]
+    for user in shared:
+        added = user.add(f"Jar {odd} figs", session=f"p{number}")
+        assert [turn.text for turn in added.turns] == [f"Jar {stored(odd)} figs"]
+        user.add(messages, session=f"p{number}")
+        for form in ("openai", "anthropic", "responses"):
+            sent = user.session(f"p{number}").messages(form)
+            assert json.dumps(sent, ensure_ascii=False).encode()

@@ -17,9 +17,9 @@ import pytest
 import theanine
 from theanine.client.dialogues import KEPT
 from theanine.errors import BadInput, RememberingFailed, SettingsError
-from theanine.methods.units.method import Utterances
 from theanine.testing import ScriptedServer, answer, status
 from theanine.types import Message
+from theanine_methods.units.method import Utterances
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 

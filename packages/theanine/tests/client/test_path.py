@@ -19,7 +19,7 @@ from theanine.demo import HARBOUR, load_questions
 from theanine.errors import BadInput, RememberingFailed
 from theanine.graph import Graph
 from theanine.importers import read_histories
-from theanine.methods.theanine.link import MOST_PROBABLE
+from theanine.methods.theanine.local_relate import READ
 from theanine.testing import ScriptedServer, answer, status
 from theanine.types import History, Link, Memory, Timeline, Transcript, Utterance
 
@@ -155,7 +155,7 @@ def test_links_run_forward_and_few_into_a_memory(
         ends = [link.older for link in links if link.newer == memory.id]
         graph = Graph(before)
         if isinstance(config, TheanineConfig):
-            assert len(set(ends)) == len(ends) <= MOST_PROBABLE
+            assert len(set(ends)) == len(ends) <= READ
         else:
             assert len({graph.component(end) for end in ends}) == len(ends)
 

@@ -12,6 +12,7 @@ import pytest
 
 import theanine
 from theanine.errors import BadInput, SettingsError
+from theanine.folding import fold
 from theanine.methods.registry import names
 
 
@@ -125,6 +126,12 @@ WORDS = (
     "STRASSE",
     "Straße",
     "don't",
+    "don’t",
+    "café",
+    "cafe",
+    "Łódź",
+    "lodz",
+    "Cafe\u0301",
     "C++",
     "海辺",
     "ﬁne",
@@ -159,8 +166,8 @@ def test_every_turn_with_a_word_is_found(tmp_path: Path, seed: int) -> None:
                     each
                     for each in turns
                     if all(
-                        wanted in f"{each.speaker} {each.text}".casefold()
-                        for wanted in query.casefold().split()
+                        wanted in fold(f"{each.speaker} {each.text}")
+                        for wanted in fold(query).split()
                     )
                 ]
                 found = user.search(query, exact=True, limit=100, oldest_first=True)

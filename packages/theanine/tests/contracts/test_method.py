@@ -7,19 +7,13 @@ import pytest
 from theanine.methods.registry import METHODS
 from theanine.testing.contract import MethodContract
 
-INNER_LOOP = ("exchange",)
-"""Methods that `make test-fast` tests; the others have tests of their own there."""
+pytestmark = pytest.mark.slow  # these methods have tests of their own in `make test-fast`
 
 
 class TestOurMethods(MethodContract):
     """The published suite, for every built-in method."""
 
-    @pytest.fixture(
-        params=[
-            pytest.param(name, marks=[] if name in INNER_LOOP else pytest.mark.slow)
-            for name in METHODS
-        ]
-    )
+    @pytest.fixture(params=METHODS)
     def method(self, request: pytest.FixtureRequest) -> str:
         """The id of each built-in method."""
         return str(request.param)

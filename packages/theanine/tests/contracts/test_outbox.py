@@ -10,7 +10,6 @@ import pytest
 import sqlalchemy as sa
 
 from theanine.errors import BadInput, NotFound, StoreError
-from theanine.server.operations import begin_forgetting, load_operation
 from theanine.store import Store
 from theanine.store.postgres import PostgresStore
 from theanine.store.processes import lease_holder
@@ -19,6 +18,7 @@ from theanine.store.sql import schema as t
 from theanine.store.sql.outbox import Outcome
 from theanine.store.sql.store import SqlStore
 from theanine.types import Scope, Transcript, Utterance
+from theanine_server.operations import begin_forgetting, load_operation
 
 pytestmark = pytest.mark.anyio
 

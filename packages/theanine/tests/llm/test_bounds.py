@@ -14,7 +14,9 @@ from typing import Any, cast
 import pytest
 from pydantic import BaseModel
 
-import theanine
+import theanine.methods
+import theanine.summarization
+import theanine_methods
 from support.asking import ANA, BOX, GOOD, PLAIN, Box, chat, opened, over_http, serving
 from theanine.errors import ModelRejected, UnusableReply
 from theanine.llm.base import RawReply
@@ -37,10 +39,10 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 def all_steps() -> Iterator[PromptTemplate[Any]]:
-    """Yield the steps of all modules of the package."""
+    """Yield the steps of all methods."""
     seen: set[str] = set()
-    for module in pkgutil.walk_packages(theanine.__path__, "theanine."):
-        if module.name.split(".")[1] in ("methods", "summarization"):
+    for package in (theanine.methods, theanine.summarization, theanine_methods):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             for value in vars(importlib.import_module(module.name)).values():
                 if isinstance(value, PromptTemplate) and value.label not in seen:
                     seen.add(value.label)

@@ -9,7 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from support.asking import ANA, BOX, GOOD, PLAIN, Box, costs, limited, opened, over_http, serving
+from support.asking import (
+    ANA,
+    BOX,
+    GOOD,
+    PLAIN,
+    Box,
+    costs,
+    limited,
+    opened,
+    over_http,
+    serving,
+)
 from theanine.errors import ModelRejected, ModelUnavailable, UnusableReply
 from theanine.store import Store
 from theanine.testing import (
@@ -168,6 +179,13 @@ async def test_permanent_errors_are_not_retried(fault: Outcome, says: str, store
             await over_http(server, store).for_scope(ANA, 1).ask(PLAIN, words="hats")
         assert len(server.calls) == 1
     assert (await costs(store))["plain"].failed == 1
+
+
+async def test_a_base_url_without_its_path_is_explained(store: Store) -> None:
+    with serving([status(404)]) as server:
+        address = server.base_url.removesuffix("/v1")
+        with pytest.raises(ModelRejected, match=f"that is {address}/v1"):
+            await over_http(server, store, base_url=address).for_scope(ANA).ask(PLAIN, words="hats")
 
 
 async def test_the_wait_that_the_provider_asks_for_is_kept_and_capped(store: Store) -> None:

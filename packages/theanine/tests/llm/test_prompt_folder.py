@@ -16,15 +16,15 @@ from theanine.llm.parsing import CUT_OFF, InvalidReply
 from theanine.llm.prompt import PromptTemplate
 from theanine.llm.prompt_folder import PromptFolder
 from theanine.llm.published import without_label
-from theanine.methods.conditional.record import RECORD
-from theanine.methods.conditional.reflect import REFLECT_SENTENCES
-from theanine.methods.conditional.reply import REPLY
-from theanine.methods.memory_update.decide import UPDATE_PAIR
 from theanine.methods.shared.respond import RESPOND, RESPOND_REASONED
 from theanine.methods.theanine.relate import RELATE_PAIR
-from theanine.summarization.running_summary import REWRITE_SUMMARY
 from theanine.testing import ScriptedServer, answer
 from theanine.testing.script import prompt_of
+from theanine_methods.conditional.record import RECORD
+from theanine_methods.conditional.reflect import REFLECT_SENTENCES
+from theanine_methods.conditional.reply import REPLY
+from theanine_methods.memory_update.decide import UPDATE_PAIR
+from theanine_methods.summarization.running_summary import REWRITE_SUMMARY
 
 TURNS = "-- 3 May 2024\n[4] Ana (user): My boat leaks again.\n[5] Bo (agent): Where?"
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import theanine
 from theanine import History, TheaninePaperConfig, Transcript, Utterance
-from theanine.methods.theanine.link import MOST_PROBABLE
+from theanine.methods.theanine.local_relate import READ
 
 FEES = (290, 305, 320, 335, 350)
 TEXTS = tuple(f"The mooring fee of my boat Galeb is {fee} euros a month." for fee in FEES)
@@ -34,10 +34,10 @@ def _incoming(path: Path, link_to: Literal["best", "recent", "all"]) -> Counter[
         return Counter(link.newer for link in ana.links())
 
 
-def test_a_memory_is_linked_to_the_most_probable_ones(tmp_path: Path) -> None:
+def test_a_memory_is_linked_to_at_most_the_two_that_promise_most(tmp_path: Path) -> None:
     every, best = _incoming(tmp_path, "all"), _incoming(tmp_path, "best")
-    assert max(every.values()) > MOST_PROBABLE
-    assert best == {newer: min(count, MOST_PROBABLE) for newer, count in every.items()}
+    assert max(best.values()) == READ
+    assert best == every
 
 
 def test_one_link_from_each_component(tmp_path: Path) -> None:

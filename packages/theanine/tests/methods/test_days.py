@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import theanine
-from theanine.methods.registry import METHODS
+from theanine.methods.registry import names
 
 WEST = timezone(timedelta(hours=-8))
 EVENING = datetime(2024, 5, 8, 20, tzinfo=WEST)  # the 9th in UTC
@@ -16,7 +16,7 @@ SAID = ["My dog Rex died today, and I cried.", "I moved to Paris in 2019 and I l
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", names())
 def test_every_method_keeps_the_speakers_own_day(tmp_path: Path, method: str) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=method, embedder="hash:64") as agent:
         with agent.user("ana").session() as talk:

@@ -17,7 +17,7 @@ import theanine
 from theanine.cli.memory_formats import FORMATS, memories_as
 from theanine.linking.topics import find_topics
 from theanine.methods.theanine.relate_session import EARLIER_TOKENS
-from theanine.remembering.remember import RememberReport
+from theanine.remembering.report import RememberReport
 from theanine.testing import ScriptedModel, answer
 from theanine.testing.answers import blocks_of
 from theanine.types import (

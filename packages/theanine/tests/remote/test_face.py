@@ -17,8 +17,8 @@ from theanine.client import AsyncLiveSession, AsyncUserMemory
 from theanine.errors import BadInput, NotFound, SettingsError, StoreUnavailable, UserError
 from theanine.remote.session import AsyncRemoteSession
 from theanine.remote.user import AsyncRemoteUser
-from theanine.server import ServerOptions
 from theanine.types import History, Transcript, Utterance
+from theanine_server import ServerOptions
 
 AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
 RIGHTS = ("read", "write", "reply", "administer")
@@ -138,12 +138,13 @@ def test_memories_are_corrected_pinned_and_forgotten(client: theanine.Client) ->
 
 def test_what_ends_by_itself(client: theanine.Client) -> None:
     ana = client.user("ana")
-    ana.add("The code of the gate is 7.", expires="2020-01-01")
+    ana.add("The code of the gate is 7.", at=AT - timedelta(days=9_000), expires="2020-01-01")
     ana.add("The code of the door is 8.", expires=AT + timedelta(days=40_000), verify_by=AT)
     session = ana.session("codes")
     session.hear("The code of the safe is 9.", verify_by=date(2020, 1, 1))
-    session.say("The code of the car is 10.", expires=AT)
-    session.add([{"role": "user", "content": "The code of the bike is 11."}], expires=AT)
+    session.say("The code of the car is 10.", at=AT - timedelta(days=1), expires=AT)
+    bike = {"role": "user", "content": "The code of the bike is 11."}
+    session.add([bike], at=AT - timedelta(days=1), expires=AT)
     session.add("The code of the shed is 12.", metadata={"verify_by": "2127-01-01"})
     shown = ["door is 8.", "safe is 9.", "shed is 12."]
     assert [turn.text.split("the ")[1] for turn in ana.turns()] == shown
@@ -164,6 +165,18 @@ def test_what_ends_by_itself(client: theanine.Client) -> None:
             ana.add("The code of the boat is 12.", expires=odd)
         with pytest.raises(BadInput, match="verify_by"):
             ana.correct(right.id, "Eight.", verify_by=odd)
+
+
+def test_the_users_name_tells_their_words_from_others(client: theanine.Client) -> None:
+    ana = client.user("u-17", name="Ana Kovač")
+    session = ana.session("group")
+    session.hear("I live in Rijeka.", at=AT)
+    session.hear("I live in Split.", speaker="Bo", at=AT)
+    found = ana.profile()
+    assert (found.user, [line.text for line in found.lines]) == ("Ana Kovač", ["I live in Rijeka."])
+    assert not client.user("u-17").profile()  # either of them may be u-17
+    bo = client.user("u-17", name="Bo").profile()
+    assert [line.text for line in bo.lines] == ["I live in Split."]
 
 
 def test_histories_settings_and_exports(client: theanine.Client) -> None:

@@ -13,7 +13,7 @@ import pytest
 from server.conftest import running
 
 from theanine.client import OpenOptions
-from theanine.server import ServerOptions
+from theanine_server import ServerOptions
 
 CLIENT = Path(__file__).parents[4] / "clients" / "typescript"
 TIME_LIMIT = 180

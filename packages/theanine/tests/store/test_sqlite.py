@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,6 +24,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import event
 
+import theanine
 from support.forking import Python
 from theanine.errors import NotAStore, NotFound, SettingsError, StoreError, StoreFull
 from theanine.store import open_store
@@ -562,3 +564,17 @@ async def test_only_commits_that_can_be_repeated_do_not_wait_for_the_disk(tmp_pa
     normal, full = 1, 2
     assert [level for table, level in levels if table == "turn"] == [full, full]
     assert [level for table, level in levels if table == "memory"] == [normal, full]
+
+
+def test_a_client_stays_on_its_file_wherever_the_process_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with theanine.open("memory.db") as client, ThreadPoolExecutor(4) as threads:
+        ana = client.user("ana")
+        ana.add("I live in Lisbon.")
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert all(threads.map(ana.recall, ["Where do I live?"] * 8))
+        ana.forget(memory=ana.memories()[0].id)
+    assert [*(tmp_path / "elsewhere").iterdir()] == []

@@ -14,7 +14,7 @@ from urllib.error import HTTPError
 import pytest
 
 from theanine.errors import ModelRejected
-from theanine.llm.base import Message
+from theanine.llm.base import Message, ToolCall
 from theanine.llm.chat import Chat
 from theanine.llm.limits import Limits
 from theanine.llm.open import open_chat
@@ -22,6 +22,7 @@ from theanine.methods.theanine.relate import RELATE, RELATE_PAIR
 from theanine.store import open_store
 from theanine.summarization import summarize
 from theanine.testing import (
+    Reply,
     ScriptedModel,
     ScriptedServer,
     answer,
@@ -96,6 +97,49 @@ def test_usage_models_embeddings_and_unknown_paths() -> None:
         with pytest.raises(HTTPError, match="404") as refused:
             post(server, "x", "/nothing")
         refused.value.close()
+
+
+def events_of(server: ScriptedServer, text: str) -> list[dict[str, Any]]:
+    """Return the events of a streamed message of Anthropic's API."""
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": text}]}
+    url = f"{server.base_url}/messages?beta=true"
+    with urllib.request.urlopen(url, json.dumps(body).encode(), timeout=5) as response:
+        named = [event.split("\n") for event in response.read().decode().strip().split("\n\n")]
+    events = [json.loads(data.removeprefix("data: ")) for _, data in named]
+    assert [name.removeprefix("event: ") for name, _ in named] == [e["type"] for e in events]
+    return events
+
+
+def test_it_speaks_the_api_of_anthropic() -> None:
+    call = ToolCall(id="t1", name="look", arguments={"at": "ships"})
+    script = ["hello world", "hello world", Reply(tool_calls=(call,)), status(429, retry_after=1)]
+    with ScriptedServer(script) as server:
+        whole = post(server, "hello", "/messages")
+        assert whole["content"] == [{"type": "text", "text": "hello world"}]
+        assert (whole["stop_reason"], whole["usage"]["output_tokens"]) == ("end_turn", 2)
+        streamed = events_of(server, "hello")
+        deltas = [e["delta"] for e in streamed if e["type"] == "content_block_delta"]
+        assert "".join(delta["text"] for delta in deltas) == "hello world"
+        assert [streamed[0]["type"], streamed[-1]["type"]] == ["message_start", "message_stop"]
+        used = {"type": "tool_use", "id": "t1", "name": "look", "input": {"at": "ships"}}
+        asked = post(server, "hello", "/messages")
+        assert (asked["content"], asked["stop_reason"]) == ([used], "tool_use")
+        with pytest.raises(HTTPError) as caught:
+            post(server, "hello", "/messages")
+        assert json.load(caught.value)["error"]["type"] == "rate_limit_error"
+        caught.value.close()
+    assert len(server.calls) == 4
+
+
+def test_a_stream_of_either_api_breaks_after_so_many_words() -> None:
+    with ScriptedServer(Reply(text="one two three", break_after=2)) as server:
+        for path in ("/chat/completions", "/messages"):
+            body = {"stream": True, "messages": [{"role": "user", "content": "x"}]}
+            url, data = server.base_url + path, json.dumps(body).encode()
+            with urllib.request.urlopen(url, data, timeout=5) as response:
+                received = response.read().decode()
+            assert "two" in received and "three" not in received
+    assert [call.outcome for call in server.calls] == ["dropped"] * 2
 
 
 def test_it_runs_by_itself() -> None:

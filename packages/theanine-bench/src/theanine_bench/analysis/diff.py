@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from theanine.errors import SettingsError
+from theanine_bench.metrics.base import score_interval
 from theanine_bench.metrics.corpus_metrics import CorpusResult, compare_corpus_metrics
 from theanine_bench.runs.saved_run import SavedRun, common_samples
 from theanine_bench.samples import ANSWER, SampleResult, score_names, sort_names
-from theanine_bench.statistics.intervals import Interval, mean_interval
+from theanine_bench.statistics.intervals import Interval
 from theanine_bench.statistics.paired import PairedComparison, compare_paired
 
 LESS_IS_BETTER = frozenset(
@@ -75,7 +76,7 @@ class Diff:
             by_category.setdefault(sample.results[0].category, []).append(sample)
         if len(by_category) < 2:
             return {}
-        return {name: _means(samples) for name, samples in by_category.items()}
+        return {name: _means(samples, self.runs) for name, samples in by_category.items()}
 
     def changes(self, metric: str, run: int = 1) -> list[Change]:
         """Return the samples that a run scores better or worse than the first, best gain first."""
@@ -118,7 +119,7 @@ def diff_runs(runs: Sequence[SavedRun]) -> Diff:
     if not common:
         raise SettingsError(f"these runs share no sample: {', '.join(run.name for run in runs)}")
     samples = [_compared_sample(results) for results in common]
-    means, metrics = _means(samples), runs[0].settings["metrics"]
+    means, metrics = _means(samples, runs), runs[0].settings["metrics"]
     failing = _failing(common, means)
     first, *others = (
         [_Scored(sample.id, sample.scores[i]) for sample in samples] for i in range(len(runs))
@@ -142,7 +143,9 @@ def _compared_sample(results: tuple[SampleResult, ...]) -> ComparedSample:
     return ComparedSample(results[0].id, results, scores)
 
 
-def _means(samples: Sequence[ComparedSample]) -> dict[str, list[Interval]]:
+def _means(
+    samples: Sequence[ComparedSample], runs: Sequence[SavedRun]
+) -> dict[str, list[Interval]]:
     """Return each run's mean by metric, over the samples that have the metric."""
     values: dict[str, list[list[float]]] = {}
     for sample in samples:
@@ -150,7 +153,10 @@ def _means(samples: Sequence[ComparedSample]) -> dict[str, list[Interval]]:
             by_run = values.setdefault(name, [[] for _ in sample.scores])
             for run, scores in enumerate(sample.scores):
                 by_run[run].append(scores[name])
-    return {name: list(map(mean_interval, by_run)) for name, by_run in values.items()}
+    return {
+        name: [score_interval(name, own, run.binary) for own, run in zip(by_run, runs, strict=True)]
+        for name, by_run in values.items()
+    }
 
 
 def _failing(

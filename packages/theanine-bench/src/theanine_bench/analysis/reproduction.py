@@ -15,7 +15,14 @@ from typing import Any
 
 from theanine.errors import SettingsError
 from theanine.llm.prompt_folder import PromptFolder
-from theanine.methods.registry import DEFAULT, METHODS, all_settings, method_class, names
+from theanine.methods.registry import (
+    DEFAULT,
+    EXTRA_METHODS,
+    METHODS,
+    all_settings,
+    method_class,
+    names,
+)
 from theanine.types import LOCAL_MODEL
 from theanine_bench.analysis.tables import FOLDER, RUN_MEASURES, Row, Table
 from theanine_bench.metrics.neural import NEURAL
@@ -306,7 +313,7 @@ def _has_vectors(words: Sequence[str]) -> bool:
     """Return whether the method that a command runs compares vectors, with its settings."""
     method = words[words.index("--method") + 1]
     given = dict(word.split("=", 1) for option, word in pairwise(words) if option == "--set")
-    if method not in METHODS or method == DEFAULT:
+    if method not in {*METHODS, *EXTRA_METHODS} - {DEFAULT}:
         return True
     return all_settings(method, given).get("retrieval", "okapi") not in ("okapi", "lexical")
 

@@ -16,8 +16,7 @@ from theanine.errors import BadInput
 from theanine.methods.registry import DEFAULT as DEFAULT
 from theanine.types import Transcript
 from theanine_bench.datasets.asked import read_asked
-from theanine_bench.statistics.intervals import mean_interval
-from theanine_bench.tasks.asked import Judged, ask_baselines, ask_histories
+from theanine_bench.tasks.asked import Judged, Measure, ask_baselines, ask_histories
 
 AskedArgument = Annotated[
     Path,
@@ -32,8 +31,7 @@ BaselinesOption = Annotated[
 ]
 PLAIN_LIMIT = 3
 """Turns that a baseline shows."""
-_Test = Callable[[Judged], bool | float]
-Columns = Mapping[str, _Test]
+Columns = Mapping[str, Measure]
 """What is measured of each answer, by the column's name."""
 _Group = Callable[[Judged], str]
 
@@ -68,11 +66,6 @@ def collect(
     return judged
 
 
-def share(judged: Sequence[Judged], test: _Test) -> str:
-    """Return the mean of a test with its interval, or a dash without any."""
-    return str(mean_interval([float(test(each)) for each in judged])) if judged else "–"
-
-
 def show(
     title: str,
     judged: Sequence[Judged],
@@ -82,7 +75,7 @@ def show(
     json: bool = False,
     total: bool = True,
 ) -> None:
-    """Print the shares of a test in each column, in all and by group; or all of it as JSON.
+    """Print the means of each column's measure, in all and by group; or all of it as JSON.
 
     Without ``total`` no row is printed for all groups together.
     """
@@ -95,8 +88,9 @@ def show(
             {
                 name: {"n": len(some)}
                 | {
-                    column: mean_interval([float(test(e)) for e in some]).mean
-                    for column, test in columns.items()
+                    column: interval.mean
+                    for column, measure in columns.items()
+                    if (interval := measure.mean(some))
                 }
                 for name, some in rows.items()
             }
@@ -106,7 +100,7 @@ def show(
     show_table(
         ["", "n", *columns],
         [
-            [name, len(some), *(share(some, test) for test in columns.values())]
+            [name, len(some), *(measure.mean(some) or "–" for measure in columns.values())]
             for name, some in rows.items()
         ],
     )
@@ -120,7 +114,10 @@ def show_words(data: Path, method: str, *, embedder: str, json: bool) -> None:
     judged = collect(
         data, method, {"default": {}}, lambda each: each.question.asks == "words", embedder=embedder
     )
-    columns: Columns = {"right": lambda each: each.is_right, "tokens": lambda each: each.tokens}
+    columns: Columns = {
+        "right": Measure(value=lambda each: each.is_right, binary=True),
+        "tokens": Measure(value=lambda each: each.tokens),
+    }
     show("Questions", judged, columns, by=lambda each: each.question.kind, json=json)
     empty = [each for each in judged if each.question.is_empty]
     if empty and not json:

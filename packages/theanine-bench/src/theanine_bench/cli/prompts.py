@@ -45,7 +45,7 @@ def step_names() -> frozenset[str]:
     """Return step and version of each prompt of ours, such as ``relate-pair.v1``."""
     return frozenset(
         file.name.removesuffix(SUFFIX)
-        for package in ("theanine", "theanine_bench")
+        for package in ("theanine", "theanine_methods", "theanine_bench")
         for folder in _prompt_folders(files(package))
         for file in folder.iterdir()
     )

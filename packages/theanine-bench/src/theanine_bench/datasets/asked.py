@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from theanine.errors import BadInput
 from theanine.types import History, Transcript, Utterance
@@ -54,11 +54,48 @@ class AskedQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The matters and relations that one reader marked in a history; turns by their places.
+
+    Attributes:
+        matters: the turns of each specific matter, such as one trip, pet or illness.
+        relations: how an older turn relates to a newer one, by the two.
+    """
+
+    matters: tuple[frozenset[int], ...]
+    relations: Mapping[tuple[int, int], str]
+
+    @classmethod
+    def from_json(cls, reading: Mapping[str, Any]) -> Self:
+        """Read ``{"matters": [{"turns": …}], "relations": [[older, newer, relation, …]]}``."""
+        return cls(
+            matters=tuple(frozenset(matter["turns"]) for matter in reading["matters"]),
+            relations={
+                (older, newer): relation for older, newer, relation, *_ in reading["relations"]
+            },
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what :meth:`from_json` reads."""
+        return {
+            "matters": [{"turns": sorted(matter)} for matter in self.matters],
+            "relations": [[*pair, relation] for pair, relation in self.relations.items()],
+        }
+
+    def relates(self, older: int, newer: int) -> bool:
+        """Whether two turns have a relation or a matter in common."""
+        return (older, newer) in self.relations or any(
+            older in matter and newer in matter for matter in self.matters
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AskedHistory:
     """What one user said, and questions about it.
 
     Attributes:
         states: of each turn, the words that the labels mean.
+        readings: of each reader who marked what belongs together.
     """
 
     id: str
@@ -67,6 +104,7 @@ class AskedHistory:
     turns: tuple[Utterance, ...]
     states: tuple[str, ...]
     questions: tuple[AskedQuestion, ...]
+    readings: tuple[Reading, ...] = ()
 
     @property
     def history(self) -> History:
@@ -226,4 +264,5 @@ def _read_diary(diary: Mapping[str, Any], name: str) -> AskedHistory:
         turns=turns,
         states=tuple(turn.text for turn in turns),
         questions=questions,
+        readings=tuple(map(Reading.from_json, diary.get("readings", ()))),
     )

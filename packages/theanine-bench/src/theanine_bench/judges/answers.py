@@ -21,6 +21,7 @@ from theanine_bench.judges.rendering import (
     evidence,
     reference,
 )
+from theanine_bench.metrics.base import Labeled
 from theanine_bench.metrics.ordering import order_score
 from theanine_bench.samples import SampleResult
 
@@ -133,7 +134,7 @@ def grounds(result: SampleResult) -> dict[str, str]:
         return {"reference": NOTHING, "evidence": turns}
 
 
-def _rubric(result: SampleResult) -> list[str]:
+def _rubric(result: Labeled) -> list[str]:
     return [one_line(str(point)) for point in result.extra.get("rubric") or ()]
 
 
@@ -255,6 +256,7 @@ _JUDGES = (
         worst={"right": 0.0},
         prompt=_right_prompt,
         labels=("right", "wrong"),
+        binary=lambda sample: not _rubric(sample),
         source="right or wrong, as LoCoMo and LongMemEval are judged; BEAM's points and order",
     ),
     Judge(
@@ -279,6 +281,7 @@ _JUDGES = (
             )
         ),
         labels=(CORRECT, INCORRECT),
+        binary=True,
         source="TeaFarm's judge (Theanine, appendix H, figure 26); /paper without our rule for "
         "open answers",
     ),

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from theanine.errors import ModelError, SettingsError
 from theanine.llm.chat import ScopedChat
 from theanine.llm.prompt import PromptTemplate
+from theanine_bench.metrics.base import Labeled
 from theanine_bench.samples import SampleResult, Score
 
 T = TypeVar("T", bound=BaseModel)
@@ -48,6 +49,7 @@ class Judge:
         prompt: chooses the prompt for a result.
         labels: the labels that people may give when the judge is checked.
         source: the paper and the scale.
+        binary: see :class:`theanine_bench.metrics.base.Metric`.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Judge:
     prompt: Callable[[SampleResult], JudgePrompt[Any]]
     labels: Sequence[str] | range
     source: str
+    binary: bool | Callable[[Labeled], bool] = False
     needs_judge = True
 
     async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:

@@ -106,6 +106,7 @@ _JUDGES = (
             )
         ),
         labels=LABELS,
+        binary=True,
         source="HaluMem's question answering (eval/evaluation.py): shares of each label",
     ),
     Judge(
@@ -120,6 +121,7 @@ _JUDGES = (
             )
         ),
         labels=("right", "wrong"),
+        binary=True,
         source="MemOps' answers, and its metrics by operation, such as leakage and stale values",
     ),
 )

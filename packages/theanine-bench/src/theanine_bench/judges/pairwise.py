@@ -114,6 +114,7 @@ class PairwiseMetric:
 
     criterion: Criterion
     runs: int = 2
+    binary = True
     needs_judge = True
 
     @property

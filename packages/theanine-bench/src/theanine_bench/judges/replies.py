@@ -115,6 +115,7 @@ _JUDGES = (
             )
         ),
         labels=STANCES,
+        binary=True,
         source="the third human evaluation of Theanine (appendix E.2): shares of each label",
     ),
     Judge(
@@ -132,6 +133,7 @@ _JUDGES = (
             )
         ),
         labels=("needs it", "does without"),
+        binary=True,
         source="selection of turns before entailment is rated (Theanine, appendix E.2)",
     ),
     Judge(
@@ -148,6 +150,7 @@ _JUDGES = (
             )
         ),
         labels=AGREEMENTS,
+        binary=True,
         source="agreement that what is retrieved helps (Theanine, appendix E.2): share that agrees",
     ),
     Judge(

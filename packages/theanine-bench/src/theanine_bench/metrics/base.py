@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from theanine.errors import METRIC_NOTE, TheanineError
 from theanine.llm.chat import ScopedChat
-from theanine_bench.samples import SampleResult, Score
-from theanine_bench.statistics.intervals import Interval
+from theanine_bench.samples import SampleResult, Score, is_score_of
+from theanine_bench.statistics.intervals import Interval, mean_interval
 
 
 class Metric(Protocol):
@@ -19,6 +19,10 @@ class Metric(Protocol):
         name: the name of its score, or the prefix ``NAME/`` of several.
         needs_judge: whether it asks the judging model.
         worst: the lowest score by name; what a judge gives a sample without an answer.
+
+    A metric whose scores are all 0 or 1 by definition declares it by an attribute ``binary``, which
+    is True, or a function of a sample (or its result) where only some of its scores are. Its means
+    have Wilson's intervals, those of other metrics are bootstrapped.
     """
 
     @property
@@ -53,6 +57,42 @@ class CorpusMetric(Protocol):
     def score(self, results: Sequence[SampleResult]) -> Mapping[str, float | Interval]:
         """Return scores by name. Raises MissingExtra or SettingsError where a part is missing."""
         ...
+
+
+class Labeled(Protocol):
+    """A sample, or its result."""
+
+    @property
+    def extra(self) -> Mapping[str, Any]: ...
+
+
+def binary_metrics(metrics: Iterable[Metric], samples: Sequence[Labeled]) -> list[str]:
+    """Return the names of the metrics that declare their scores of all samples to be 0 or 1."""
+    return [
+        metric.name
+        for metric in metrics
+        if samples and all(_is_binary(metric, sample) for sample in samples)
+    ]
+
+
+def score_interval(name: str, values: Sequence[float], binary: Iterable[str]) -> Interval:
+    """Return the mean of a score with its interval; ``binary`` are the metrics declared so.
+
+    Raises ValueError if empty.
+    """
+    is_binary = any(is_score_of(name, metric) for metric in binary)
+    return mean_interval(values, binary=is_binary)
+
+
+def check_binary(metric: Metric, result: SampleResult, score: Score) -> None:
+    """Raise ValueError where scores aren't 0 or 1 that their metric declares to be."""
+    if _is_binary(metric, result) and not set(score.values.values()) <= {0.0, 1.0}:
+        raise ValueError(f"{metric.name} is declared binary, and gave {dict(score.values)}")
+
+
+def _is_binary(metric: Metric, sample: Labeled) -> bool:
+    declared: bool | Callable[[Labeled], bool] = getattr(metric, "binary", False)
+    return declared(sample) if callable(declared) else declared
 
 
 @contextmanager

@@ -40,6 +40,7 @@ class RightChoice:
 
     name: str = CHOICE
     needs_judge: bool = False
+    binary: bool = True
 
     @property
     def worst(self) -> Mapping[str, float]:

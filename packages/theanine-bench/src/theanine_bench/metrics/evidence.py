@@ -31,6 +31,11 @@ class EvidenceRecalled:
     needs_judge: bool = False
 
     @property
+    def binary(self) -> bool:
+        """Whether one turn is enough."""
+        return self.any_turn
+
+    @property
     def worst(self) -> Mapping[str, float]:
         """0."""
         return {self.name: 0.0}

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from theanine.methods.memory_update.operations import Operation
-from theanine.types import Relation
+from theanine.types import REPLACED, Relation
 from theanine_bench.samples import SampleResult
+from theanine_methods.memory_update.operations import Operation
 
 NONE = "None"
 TYPED = frozenset(str(relation) for relation in Relation) - {str(Relation.SAME_TOPIC)}
 """Relations that say more than that two statements are on the same topic."""
 CAUSAL = frozenset(map(str, (Relation.CAUSE, Relation.REASON)))
+_REPLACED = frozenset(map(str, REPLACED))
 KEPT = (3, 10)
 """Numbers of candidates among which the older turn is looked for."""
 
@@ -31,6 +32,13 @@ class LinkFigures:
         if not chosen:
             return {}
         return {f"{self.name}/{name}": value for name, value in self.compute(chosen).items()}
+
+
+def relation_class(name: str) -> str:
+    """Return the class of a relation: what replaced the older one, cause and effect, or itself."""
+    if name in _REPLACED:
+        return "replaced"
+    return "caused" if name in TYPED else name
 
 
 def _linked(results: Sequence[SampleResult]) -> Mapping[str, float]:
@@ -107,6 +115,35 @@ def _edges(results: Sequence[SampleResult]) -> Mapping[str, float]:
     } if told else {}  # fmt: skip
 
 
+def _readers(results: Sequence[SampleResult]) -> Mapping[str, float]:
+    """Share of the links that readers would draw, by relation, and of theirs that are drawn."""
+    drawn: dict[str, list[int]] = {}
+    for result in results:
+        for name, (links, right) in result.output["drawn"].items():
+            count = drawn.setdefault(name, [0, 0])
+            count[0] += links
+            count[1] += right
+    links = sum(count for count, _ in drawn.values())
+    typed = [count for name, count in drawn.items() if name in TYPED]
+    wanted = sum(r.output["wanted"] for r in results)
+    return {
+        "links": links,
+        "related": _share(sum(r.output["related"] for r in results), links),
+        "typed links": sum(count for count, _ in typed),
+        "typed right": _share(sum(right for _, right in typed), sum(count for count, _ in typed)),
+        **{f"{name} right": _share(right, count) for name, (count, right) in sorted(drawn.items())},
+        "pairs in timelines": sum(r.output["together"] for r in results),
+        "pairs in timelines related": _share(
+            sum(r.output["together related"] for r in results),
+            sum(r.output["together"] for r in results),
+        ),
+        "wanted": wanted,
+        "wanted in a timeline": _share(sum(r.output["wanted together"] for r in results), wanted),
+        "wanted linked": _share(sum(r.output["wanted linked"] for r in results), wanted),
+        "wanted typed": _share(sum(r.output["wanted typed"] for r in results), wanted),
+    }
+
+
 def _graph(results: Sequence[SampleResult]) -> Mapping[str, float]:
     """Links per memory, and the mean share of memories in a history's largest component.
 
@@ -132,5 +169,6 @@ METRICS = {
     "update": LinkFigures("update", "operation", _updated),
     "candidates": LinkFigures("candidates", "rank", _candidates),
     "edges": LinkFigures("edges", "memories", _edges),
+    "readers": LinkFigures("readers", "wanted", _readers),
     "graph": LinkFigures("graph", "memories", _graph),
 }

@@ -242,6 +242,7 @@ class OverlapMetric:
     name: str
     compute: Callable[[SampleResult], float | None]
     source: str = ""
+    binary: bool = False
 
     @property
     def needs_judge(self) -> bool:
@@ -303,15 +304,15 @@ def _locomo(item: SampleResult) -> float | None:
     return locomo_f1(item.answer or "", item.reference, item.category, answerable)
 
 
-def _metric(name: str, compare: Compare, source: str) -> OverlapMetric:
-    return OverlapMetric(name=name, compute=_compared(compare), source=source)
+def _metric(name: str, compare: Compare, source: str, *, binary: bool = False) -> OverlapMetric:
+    return OverlapMetric(name=name, compute=_compared(compare), source=source, binary=binary)
 
 
 OVERLAP: Mapping[str, OverlapMetric] = {
     metric.name: metric
     for metric in (
         _metric("f1", token_f1, "SQuAD 2.0"),
-        _metric("exact", exact_match, "SQuAD 2.0"),
+        _metric("exact", exact_match, "SQuAD 2.0", binary=True),
         *(
             _metric(
                 f"bleu-{order}",

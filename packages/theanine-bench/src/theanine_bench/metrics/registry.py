@@ -26,7 +26,7 @@ def find_metrics(names: Sequence[str]) -> tuple[list[Metric], list[CorpusMetric]
 
     Raises SettingsError for an unknown name, and MissingExtra if a metric's library is missing.
     """
-    metrics = [_find(name) for name in dict.fromkeys(names)]
+    metrics = [_require(name) for name in dict.fromkeys(names)]
     each = [metric for metric in metrics if hasattr(metric, "needs_judge")]
     return each, [metric for metric in metrics if not hasattr(metric, "needs_judge")]
 
@@ -47,12 +47,25 @@ def registered_metrics() -> Mapping[str, Any]:
     }
 
 
+def known_metrics(names: Sequence[str]) -> list[Metric]:
+    """Return the metrics of these names that are registered, without corpus metrics."""
+    found = map(_find, dict.fromkeys(names))
+    return [metric for metric in found if hasattr(metric, "needs_judge")]
+
+
 def _find(name: str) -> Any:
+    """Return a metric, or None."""
     if metric := registered_metrics().get(name):
         return metric
     for module in _modules():
         if (find := getattr(module, "find_metric", None)) and (metric := find(name)):
             return metric
+    return None
+
+
+def _require(name: str) -> Any:
+    if metric := _find(name):
+        return metric
     families = (name for module in _modules() for name in getattr(module, "NAMES", ()))
     known = (*registered_metrics(), *families)
     raise SettingsError(

@@ -164,7 +164,7 @@ class KnowsNothing:
             if not floors:
                 continue
             empty = [float(best_relevance(r) < floors[r.group]) for r in some]
-            values[f"floor/empty/{category}"] = mean_interval(empty)
+            values[f"floor/empty/{category}"] = mean_interval(empty, binary=True)
             if all(result.extra["gold"] for result in some):
                 lost = [lost_evidence(r, floors[r.group]) for r in some]
                 values[f"floor/lost/{category}"] = mean_interval(lost)

@@ -19,7 +19,8 @@ from theanine_bench.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reci
 from theanine_bench.samples import SampleResult, Score
 
 NAMES = ("recall@K", "session hit@K", "nDCG@K", "DCG", "MRR", "within N", "precision N", "tokens N")
-_NAME = re.compile(r"(recall@|session hit@|nDCG@|within |precision |tokens )(\d+)|(DCG|MRR)")
+HIT = "session hit@"
+_NAME = re.compile(rf"(recall@|{HIT}|nDCG@|within |precision |tokens )(\d+)|(DCG|MRR)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,11 @@ class RetrievalMetric:
 
     name: str
     needs_judge: bool = False
+
+    @property
+    def binary(self) -> bool:
+        """Whether it is a hit."""
+        return self.name.startswith(HIT)
 
     @property
     def worst(self) -> Mapping[str, float]:
@@ -54,7 +60,7 @@ class RetrievalMetric:
         match kind:
             case "recall@":
                 return recall_at(output["ranked"], gold, k)
-            case "session hit@":
+            case kind if kind == HIT:
                 return hit_at(output["sessions"], output["gold_sessions"], k)
             case "nDCG@":
                 return ndcg_at(output["ranked"], gold, k, output["gold_units"])

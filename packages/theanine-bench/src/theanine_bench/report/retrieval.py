@@ -85,9 +85,11 @@ def _run(run: SavedRun, label: str) -> dict[str, Any]:
         "remembered": facts.get("remember_seconds", 0),
         "index": facts.get("index_bytes", 0),
         "dropped": run.summary["dropped"],
-        "metrics": _intervals(mean_scores(results)),
+        "metrics": _intervals(mean_scores(results, run.binary)),
         "categories": {
-            category: _intervals(mean_scores([r for r in results if r.category == category]))
+            category: _intervals(
+                mean_scores([r for r in results if r.category == category], run.binary)
+            )
             for category in sorted({result.category for result in results})
         },
     }

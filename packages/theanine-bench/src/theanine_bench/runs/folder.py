@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
@@ -26,6 +26,8 @@ SETTINGS, ITEMS, SUMMARY, REPORT, STORE, COMMAND, TIMES, FACTS = (
     "times.jsonl",
     "facts.jsonl",
 )
+BINARY = "binary"
+"""Key in the file of settings of the metrics that declare binary scores, which is no setting."""
 STORES = "stores"
 """Folder of the stores of targets that need several."""
 
@@ -51,8 +53,10 @@ class RunFolder:
             if file.exists()
         ]
 
-    def begin(self, settings: Mapping[str, Any]) -> None:
+    def begin(self, settings: Mapping[str, Any], binary: Sequence[str] = ()) -> None:
         """Create the folder, or check that it holds a run with the same settings.
+
+        ``binary`` are the names of the run's metrics whose scores are 0 or 1 by definition.
 
         Raises SettingsError, naming what differs, for the folder of another run, and where no
         folder can be made.
@@ -67,9 +71,10 @@ class RunFolder:
                         f"{self.path} contains {strangers[0]} and no run; name an empty or new "
                         "folder"
                     )
-                write_atomically(file, _pretty(wanted))
+                write_atomically(file, _pretty({**wanted, BINARY: list(binary)}))
                 return
             existing = upgrade_settings(_read_object(file))
+            existing.pop(BINARY, None)
         except OSError as error:
             raise SettingsError(
                 f"{self.path} can't be a run's folder: {error.strerror}; name another"
@@ -82,6 +87,19 @@ class RunFolder:
 
     def settings(self) -> dict[str, Any]:
         """Return the run's settings. Raises BadInput where there is no run."""
+        settings = self._read_settings()
+        settings.pop(BINARY, None)
+        return settings
+
+    def binary(self) -> list[str] | None:
+        """Return the names of the run's metrics whose scores are 0 or 1 by definition.
+
+        None for a run of an earlier release, which doesn't say so. Raises BadInput where there is
+        no run.
+        """
+        return self._read_settings().get(BINARY)
+
+    def _read_settings(self) -> dict[str, Any]:
         file = self.path / SETTINGS
         if not file.exists():
             raise BadInput("not a run's folder: settings.json is missing", str(self.path))

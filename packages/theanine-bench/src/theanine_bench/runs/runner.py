@@ -21,7 +21,7 @@ from theanine.store import Store, open_store
 from theanine.tokenizer import count_tokens
 from theanine.types import LOCAL_MODEL
 from theanine_bench.config import RunConfig
-from theanine_bench.metrics.base import naming_metric
+from theanine_bench.metrics.base import binary_metrics, check_binary, naming_metric
 from theanine_bench.runs.cost_limit import CostLimit
 from theanine_bench.runs.folder import COMMAND, SUMMARY, RunFolder
 from theanine_bench.runs.lock import lock_folder
@@ -117,7 +117,8 @@ async def run_task(
         cost_limit=cost_limit,
     )
     target = runner.make_target()  # raises for settings that make no sense
-    folder.begin(settings)
+    samples = [sample for group in task.groups for sample in group.samples]
+    folder.begin(settings, binary_metrics(task.metrics, samples))
     with lock_folder(folder.path):
         if command:
             folder.write(COMMAND, command + "\n")
@@ -299,6 +300,7 @@ class Runner:
             try:
                 with naming_metric(metric.name):
                     score = await metric.score(result, self._scoped_judge())
+                    check_binary(metric, result, score)
             except ModelError as error:
                 failures[metric.name] = _message(error)
                 continue

@@ -11,11 +11,13 @@ from typing import Any
 from theanine.errors import SettingsError
 from theanine.methods.registry import stored_method
 from theanine.store import open_store
+from theanine_bench.metrics.base import binary_metrics, score_interval
+from theanine_bench.metrics.registry import known_metrics
 from theanine_bench.runs.folder import COMMAND, SUMMARY, RunFolder
 from theanine_bench.runs.legacy import upgrade_retrieval_items
 from theanine_bench.runs.summary import Summary, read_costs, summarize_run
 from theanine_bench.samples import SampleResult
-from theanine_bench.statistics.intervals import Interval, mean_interval
+from theanine_bench.statistics.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,7 @@ class SavedRun:
         undated: ids of sessions whose times only keep their order, by group.
         facts: what the target reported, by group.
         command: the command line that repeats the run; empty where a program made it.
+        binary: names of the metrics whose scores are 0 or 1 by definition.
     """
 
     name: str
@@ -42,6 +45,7 @@ class SavedRun:
     undated: Mapping[str, frozenset[int]]
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     command: str = ""
+    binary: Sequence[str] = ()
 
     @property
     def bench(self) -> str:
@@ -67,12 +71,16 @@ async def read_run(path: Path, name: str = "") -> SavedRun:
         return _from_retrieval_items(path, name, *retrieval_items)
     settings, results, seconds = folder.settings(), folder.results(), folder.times()
     facts, command = folder.facts(), path / COMMAND
+    binary = folder.binary()
+    if binary is None:
+        binary = _registered_binary(settings, results)
     summary = folder.summary() if (path / SUMMARY).exists() else None
     if summary is None or summary["done"] != len(results):
         summary = summarize_run(
             list(results.values()),
             total=settings["samples"],
             metrics=settings["metrics"],
+            binary=binary,
             costs=await read_costs(folder),
             seconds=list(seconds.values()),
             facts=facts,
@@ -88,6 +96,7 @@ async def read_run(path: Path, name: str = "") -> SavedRun:
         undated=await _undated_sessions(folder, stored_method(settings["config"]["method"])),
         facts=facts,
         command=command.read_text("utf-8").strip() if command.exists() else "",
+        binary=binary,
     )
 
 
@@ -107,11 +116,12 @@ def run_names(folders: Sequence[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
 
 
-def mean_scores(results: Sequence[SampleResult]) -> dict[str, Interval]:
-    """Return the mean of each score over the results that have it."""
+def mean_scores(results: Sequence[SampleResult], binary: Sequence[str]) -> dict[str, Interval]:
+    """Return the mean of each score over the results that have it; see ``SavedRun.binary``."""
     names = dict.fromkeys(name for result in results for name in result.scores)
     return {
-        name: mean_interval([r.scores[name] for r in results if name in r.scores]) for name in names
+        name: score_interval(name, [r.scores[name] for r in results if name in r.scores], binary)
+        for name in names
     }
 
 
@@ -142,10 +152,12 @@ def _from_retrieval_items(
 ) -> SavedRun:
     results = {result.id: result for result in (SampleResult(**record) for record in records)}
     seconds = {id: float(settings["seconds"][id]) for id in results}
+    binary = _registered_binary(settings, results)
     summary = summarize_run(
         list(results.values()),
         total=len(results),
         metrics=settings["metrics"],
+        binary=binary,
         seconds=list(seconds.values()),
         facts={"": facts},
         dropped=settings["dropped"],
@@ -160,7 +172,15 @@ def _from_retrieval_items(
         undated={},
         facts={"": facts},
         command=settings["command"],
+        binary=binary,
     )
+
+
+def _registered_binary(
+    settings: Mapping[str, Any], results: Mapping[str, SampleResult]
+) -> list[str]:
+    """Return what the registered metrics declare, for runs of releases that didn't keep it."""
+    return binary_metrics(known_metrics(settings["metrics"]), list(results.values()))
 
 
 async def _undated_sessions(folder: RunFolder, method: str) -> dict[str, frozenset[int]]:

@@ -113,6 +113,7 @@ class Settings(_Record):
     metrics: list[str]
     config: _Config
     models: _Models
+    binary: list[str] = []
 
 
 class _Mean(_Record):

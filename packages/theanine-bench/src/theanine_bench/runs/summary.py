@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,10 +11,15 @@ from theanine.errors import MissingExtra, SettingsError
 from theanine.store import open_store
 from theanine.store.values import CostLine
 from theanine.types import Usage
-from theanine_bench.metrics.base import CorpusMetric, naming_metric
+from theanine_bench.metrics.base import (
+    CorpusMetric,
+    binary_metrics,
+    naming_metric,
+    score_interval,
+)
 from theanine_bench.runs.task import JUDGE_SCOPE
 from theanine_bench.samples import SampleResult, count_samples, score_names, sort_names
-from theanine_bench.statistics.intervals import Interval, mean_interval
+from theanine_bench.statistics.intervals import Interval
 
 if TYPE_CHECKING:
     from theanine_bench.runs.folder import RunFolder
@@ -40,6 +45,7 @@ async def summarize_folder(
         results,
         total=count_samples(task.groups),
         metrics=[metric.name for metric in task.metrics],
+        binary=binary_metrics(task.metrics, results),
         corpus_metrics=task.corpus_metrics,
         costs=await read_costs(folder),
         seconds=list(folder.times().values()),
@@ -70,6 +76,7 @@ def summarize_run(
     *,
     total: int,
     metrics: Sequence[str] = (),
+    binary: Collection[str] = (),
     corpus_metrics: Sequence[CorpusMetric] = (),
     costs: Iterable[CostLine] = (),
     seconds: Sequence[float] = (),
@@ -79,7 +86,8 @@ def summarize_run(
 ) -> Summary:
     """Return a run's figures as one record.
 
-    Scores are in the order of ``metrics``, the names of the run's metrics.
+    Scores are in the order of ``metrics``, the names of the run's metrics; those of ``binary`` are
+    0 or 1 by definition.
 
     - ``metrics`` and ``categories`` hold ``{mean, low, high, n, failed}`` by score name: the mean
       over the samples that have the score, its 95 % interval (see
@@ -101,9 +109,9 @@ def summarize_run(
         "unanswered": sum(result.answer is None for result in results),
         "failures": _failures(results),
         "dropped": dict(dropped or {}),
-        "metrics": _mean_scores(results, names),
+        "metrics": _mean_scores(results, names, binary),
         "categories": {
-            name: _mean_scores([r for r in results if r.category == name], names)
+            name: _mean_scores([r for r in results if r.category == name], names, binary)
             for name in sorted({result.category for result in results})
         },
         "corpus": corpus,
@@ -137,14 +145,16 @@ def sum_facts(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return sums
 
 
-def _mean_scores(results: Sequence[SampleResult], names: Sequence[str]) -> dict[str, Any]:
+def _mean_scores(
+    results: Sequence[SampleResult], names: Sequence[str], binary: Collection[str]
+) -> dict[str, Any]:
     means: dict[str, Any] = {}
     for name in names:
         values = [result.scores[name] for result in results if name in result.scores]
         failed = sum(result.failed(name) for result in results)
         if values or failed:
             means[name] = {
-                **(asdict(mean_interval(values)) if values else NO_MEAN),
+                **(asdict(score_interval(name, values, binary)) if values else NO_MEAN),
                 "failed": failed,
             }
     return means

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 RESAMPLES = 2_000
 DRAWN_AT_ONCE = 1_000_000
 """Values that are drawn at once, which limits the memory that many values take."""
-SMALL_SAMPLE = 100
-"""Fewer scores of 0 and 1 have Wilson's interval; the bootstrap's is too narrow for them."""
 _Z = 1.959964
 """The 97.5 % quantile of the normal distribution."""
 Floats = NDArray[np.float64]
@@ -38,15 +36,18 @@ class Interval:
         return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def mean_interval(values: Sequence[float], seed: int = 0) -> Interval:
+def mean_interval(values: Sequence[float], *, binary: bool = False, seed: int = 0) -> Interval:
     """Return the mean with its 95 % interval. Raises ValueError if empty.
 
-    Fewer than :data:`SMALL_SAMPLE` scores that are all 0 or 1 have :func:`wilson_interval`, others
-    :func:`bootstrap_interval`.
+    ``binary`` declares that the values are 0 or 1 by definition, and not by chance: they have
+    :func:`wilson_interval`, as the bootstrap's is too narrow for few of them. Others have
+    :func:`bootstrap_interval`. Also raises ValueError for binary values that are not 0 or 1.
     """
-    if 0 < len(values) < SMALL_SAMPLE and set(values) <= {0.0, 1.0}:
-        return wilson_interval(round(sum(values)), len(values))
-    return bootstrap_interval(values, seed)
+    if not binary or not values:
+        return bootstrap_interval(values, seed)
+    if not set(values) <= {0.0, 1.0}:
+        raise ValueError("values that are declared binary must be 0 or 1")
+    return wilson_interval(round(sum(values)), len(values))
 
 
 def wilson_interval(successes: int, n: int) -> Interval:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.segmentation import Span, spans_between
 from theanine_bench.metrics.optional_imports import library
+from theanine_methods.segmentation import Span, spans_between
 
 STOP_WORDS = (
     "i me my myself we our ours ourselves you you're you've you'll you'd your yours yourself "

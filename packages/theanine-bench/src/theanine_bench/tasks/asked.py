@@ -75,41 +75,69 @@ class MethodCost:
     """The CPU time and model calls of a method, over all histories that it was asked.
 
     Attributes:
-        sessions: sessions that it remembered.
+        sessions: sessions that it was to remember.
+        pending: of these, those that are not, as no reply of the model could be used for them, or
+            for one before.
+        fell_back: other sessions, and recalls, of which a step did without the model for that.
         recalls: CPU seconds of each recall.
         remembering, recalling: what the model was asked for each.
     """
 
     sessions: int = 0
+    pending: int = 0
+    fell_back: int = 0
     recalls: list[float] = field(default_factory=list[float])
     remembering: Usage = field(default_factory=Usage)
     recalling: Usage = field(default_factory=Usage)
 
 
-MEASURES: dict[str, tuple[Callable[[Judged], bool], Callable[[Judged], float]]] = {
-    "found": (
-        lambda each: each.question.asks == "now" and bool(each.question.needed),
-        lambda each: each.needed,
+def _has_answer(judged: Judged) -> bool:
+    return judged.question.asks == "now" and bool(judged.question.needed)
+
+
+def _has_outdated(judged: Judged) -> bool:
+    return judged.question.asks == "now" and bool(judged.question.outdated)
+
+
+def precision(judged: Judged) -> float:
+    """Return the share of the turns that are returned that are right; 0 if there are none."""
+    return judged.right / judged.returned if judged.returned else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A figure of judged answers: their value, and which of them count.
+
+    Attributes:
+        binary: whether it holds of an answer or doesn't, so that its mean is a share of them.
+        counts: the questions that count.
+    """
+
+    value: Callable[[Judged], float]
+    binary: bool = False
+    counts: Callable[[Judged], bool] = lambda _: True
+
+    def mean(self, judged: Sequence[Judged]) -> Interval | None:
+        """Return the mean with its interval; None where no question counts."""
+        values = [float(self.value(each)) for each in judged if self.counts(each)]
+        return mean_interval(values, binary=self.binary) if values else None
+
+
+MEASURES: Mapping[str, Measure] = {
+    "found": Measure(value=lambda each: each.needed, counts=_has_answer),
+    "precision": Measure(value=precision, counts=_has_answer),
+    "holds": Measure(value=lambda each: each.first, binary=True, counts=_has_outdated),
+    "outdated": Measure(value=lambda each: each.outdated, binary=True, counts=_has_outdated),
+    "never": Measure(
+        value=lambda each: each.is_empty, binary=True, counts=lambda each: each.question.is_empty
     ),
-    "precision": (
-        lambda each: each.question.asks == "now" and bool(each.question.needed),
-        lambda each: each.right / each.returned if each.returned else 0.0,
-    ),
-    "holds": (
-        lambda each: each.question.asks == "now" and bool(each.question.outdated),
-        lambda each: each.first,
-    ),
-    "outdated": (
-        lambda each: each.question.asks == "now" and bool(each.question.outdated),
-        lambda each: each.outdated,
-    ),
-    "never": (lambda each: each.question.is_empty, lambda each: each.is_empty),
-    "lost": (
-        lambda each: each.question.asks == "now" and not each.question.is_empty,
-        lambda each: each.is_empty,
+    "lost": Measure(
+        value=lambda each: each.is_empty,
+        binary=True,
+        counts=lambda each: each.question.asks == "now" and not each.question.is_empty,
     ),
 }
-"""By column: the questions that count, and what is measured of each."""
+"""The columns of `bench methods`."""
 
 
 async def ask_histories(
@@ -128,7 +156,7 @@ async def ask_histories(
     Args:
         noise: sessions of other people that are logged into each store before.
         config: settings of the method.
-        models: options of :func:`theanine.aopen` that name language models; none by default.
+        models: options of :func:`theanine.aopen` for language models; none is asked by default.
         cost: what the recalls cost is added to it.
     """
     cost = MethodCost() if cost is None else cost
@@ -143,7 +171,9 @@ async def ask_histories(
                 if noise:
                     await user.log(theanine.History(name=history.user, transcripts=[*noise]))
                 await user.log(history.history)
-                await user.remember()
+                for report in await user.remember():
+                    cost.fell_back += bool(report.notes and not report.failure)
+                cost.pending += len(await user.pending())
                 await user.warm_up()  # no recall is by the words alone
                 for question in history.questions:
                     asked = Utterance(text=question.text, speaker=history.user, at=question.at)
@@ -151,6 +181,7 @@ async def ask_histories(
                         started = time.process_time()
                         found = await user.recall([asked], **{**question.options, **options})
                         cost.recalls.append(time.process_time() - started)
+                        cost.fell_back += bool(found.notes)
                         yield judge(history, question, name, found)
                 cost.sessions += len(history.history.transcripts)
                 for line in await user.costs():
@@ -232,11 +263,7 @@ def judge(
 
 def measure(judged: Sequence[Judged]) -> dict[str, Interval | None]:
     """Return the means of :data:`MEASURES`, with intervals; None where no question counts."""
-    row: dict[str, Interval | None] = {}
-    for name, (counts, value) in MEASURES.items():
-        values = [float(value(each)) for each in judged if counts(each)]
-        row[name] = mean_interval(values) if values else None
-    return row
+    return {name: one.mean(judged) for name, one in MEASURES.items()}
 
 
 def _normal(text: str) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from random import Random
 
 from theanine.errors import BadInput
-from theanine.methods.recursive_summary.few_shot import format_examples
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.tasks.responses import BENCH
+from theanine_methods.recursive_summary.few_shot import format_examples
 
 
 def draw_examples(run: RunFolder, count: int, seed: int = 0) -> str:

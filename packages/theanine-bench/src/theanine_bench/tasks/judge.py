@@ -70,6 +70,7 @@ class Checked:
     """Agreement of a judge's verdict with each label: 1 or 0."""
 
     judge: Judge | PairwiseMetric
+    binary = True
 
     @property
     def name(self) -> str:

@@ -2,19 +2,22 @@
 
 Three kinds of samples: a labeled pair, which the linker judges alone; a labeled pair of turns in
 its history, whose older turn must be among the newer one's candidates; and a whole history, whose
-links are counted and compared with gold edges where it has some.
+links are counted and compared with gold edges, or with what its readers marked, where it has some.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from hashlib import sha256
+from itertools import combinations
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -25,7 +28,6 @@ from theanine.embeddings.static import StaticEmbedder
 from theanine.errors import BadInput
 from theanine.graph import Graph
 from theanine.importers import read_histories
-from theanine.methods.memory_update.local_decide import local_decide
 from theanine.methods.shared.pairs import Pair
 from theanine.methods.theanine.associates import spread
 from theanine.methods.theanine.relate import Scene, relate
@@ -33,6 +35,7 @@ from theanine.retrieval.ranking import Ranking, Unit
 from theanine.retrieval.word_rows import WordRows
 from theanine.text.words import containment, content_words
 from theanine.types import History, Memory, NewMemory, Scope, Turn, Utterance
+from theanine_bench.datasets.asked import AskedHistory, Reading, read_asked
 from theanine_bench.datasets.formats.causaleval import CausalGraph, read_causal_graphs
 from theanine_bench.datasets.links import (
     LabeledPair,
@@ -41,14 +44,17 @@ from theanine_bench.datasets.links import (
     read_pairs,
 )
 from theanine_bench.files import hash_files
-from theanine_bench.metrics.links import KEPT, NONE, TYPED
+from theanine_bench.metrics.links import KEPT, NONE, TYPED, relation_class
 from theanine_bench.metrics.registry import find_metrics
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import Group, Sample, Stage
 from theanine_bench.targets.target import ClientTarget, Output, TargetContext
+from theanine_methods.memory_update.local_decide import local_decide
+
+T = TypeVar("T")
 
 BENCH = "links"
-METRICS = ("link", "relation", "same", "update", "candidates", "edges", "graph")
+METRICS = ("link", "relation", "same", "update", "candidates", "edges", "readers", "graph")
 SCOPE = Scope("bench links")
 """The scope of the model's calls about single pairs in the journal."""
 SAME = 0.8
@@ -65,21 +71,29 @@ class LinkedHistory:
     Attributes:
         pairs: labeled pairs of its turns, by key, for the candidates.
         edges: keys of the two turns of each gold edge between sessions.
+        readings: what readers found to belong together; the keys of turns are their places.
     """
 
     history: History
     pairs: Sequence[tuple[str, str]] = ()
     edges: Sequence[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    readings: Sequence[Reading] = ()
 
 
 def read_links(files: Sequence[Path], sets: Path | None) -> Task:
-    """Return the task of files of pairs and of a folder with LoCoMo, MSC and CausalEval.
+    """Return the task of files and of a folder with LoCoMo, MSC and CausalEval.
 
+    The files have labeled pairs, or diaries in which readers have marked what belongs together.
     Without files, the pairs are the bundled ones. Raises BadInput.
     """
-    pairs = [pair for file in files for pair in read_pairs(file)]
     hashes = [hash_files(file) for file in files]
+    pairs: list[LabeledPair] = []
     histories: list[LinkedHistory] = []
+    for file in files:
+        if _has_diaries(file):
+            histories += [_diary(asked) for asked in read_asked(file) if asked.readings]
+        else:
+            pairs += read_pairs(file)
     if sets is not None:
         bundled = read_bundled(sets)
         pairs = pairs or bundled
@@ -96,6 +110,18 @@ def read_links(files: Sequence[Path], sets: Path | None) -> Task:
                 _graph_history(graph) for graph in read_causal_graphs(sets / "causaleval")
             ]
     return links_task(pairs, histories, sha256(" ".join(hashes).encode()).hexdigest())
+
+
+def _has_diaries(file: Path) -> bool:
+    with file.open(encoding="utf-8") as lines, suppress(ValueError):
+        return "turns" in json.loads(next(lines, "{}"))
+    return False
+
+
+def _diary(asked: AskedHistory) -> LinkedHistory:
+    turns = tuple(replace(turn, key=str(place)) for place, turn in enumerate(asked.turns))
+    history = replace(asked, turns=turns).history
+    return LinkedHistory(history=replace(history, name=asked.id), readings=asked.readings)
 
 
 def _graph_history(graph: CausalGraph) -> LinkedHistory:
@@ -146,7 +172,11 @@ def links_task(pairs: Sequence[LabeledPair], histories: Sequence[LinkedHistory],
         whole = Sample(
             id=f"{name}/graph",
             dialogue=(_utterance(f"Which links does {name} have?"),),
-            extra={"kind": "graph", "edges": [list(edge) for edge in one.edges]},
+            extra={
+                "kind": "graph",
+                "edges": [list(edge) for edge in one.edges],
+                "readings": [reading.to_json() for reading in one.readings],
+            },
         )
         stage = Stage(histories=(one.history,), samples=(*samples, whole))
         groups.append(Group(id=name, stages=(stage,)))
@@ -248,7 +278,11 @@ class LinkTarget(ClientTarget):
         if extra["kind"] == "candidates":
             return Output(data={"rank": await self._rank(user, extra["older"], extra["newer"])})
         edges = {tuple[str, str](edge) for edge in extra["edges"]}
-        return Output(data=await count_links(self.client.user(user), edges))
+        data = await count_links(self.client.user(user), edges)
+        if extra["readings"]:
+            told = [Reading.from_json(reading) for reading in extra["readings"]]
+            data |= await compare_links(self.client.user(user), told)
+        return Output(data=data)
 
     async def _judge(self, sample: Sample) -> Output:
         older, newer = sample.extra["older"], sample.extra["newer"]
@@ -311,14 +345,7 @@ async def count_links(memory: AsyncUserMemory, edges: set[tuple[str, str]]) -> d
     graph = Graph()
     for link in links:
         graph.add(link)
-    drawn = [
-        {
-            (keys[a], keys[b])
-            for a in memories[link.older].source_turns
-            for b in memories[link.newer].source_turns
-        }
-        for link in links
-    ]
+    drawn = [set(_ends(memories[link.older], memories[link.newer], keys)) for link in links]
     sizes = Counter(graph.component(one) for one in memories)
     return {
         "memories": len(memories),
@@ -328,6 +355,70 @@ async def count_links(memory: AsyncUserMemory, edges: set[tuple[str, str]]) -> d
         "edges linked": len(edges & set[tuple[str, str]]().union(*drawn)),
         "links on edges": sum(not edges.isdisjoint(ends) for ends in drawn),
     }
+
+
+async def compare_links(memory: AsyncUserMemory, told: Sequence[Reading]) -> dict[str, Any]:
+    """Return how many links each relation has, and how many of them a reader would draw, too.
+
+    A typed link is right where a reader gives a relation of the same class: what replaced the older
+    one, or cause and effect. Wanted are the relations between days in which all readers relate
+    both turns. Two memories stand together that are in one timeline.
+    """
+    turns = {turn.id: turn for turn in await memory.turns()}
+    places = {id: int(turn.key or -1) for id, turn in turns.items()}
+    days = {places[id]: turn.at.date() for id, turn in turns.items()}
+    memories = {one.id: one for one in await memory.memories()}
+    drawn: list[tuple[str, list[tuple[int, int]]]] = [
+        (
+            str(link.relation or NONE),
+            _ends(memories[link.older], memories[link.newer], places),
+        )
+        for link in await memory.links()
+    ]
+    counts: dict[str, list[int]] = {}
+    for name, ends in drawn:
+        is_right = any(
+            relation_class(reading.relations.get(pair, NONE)) == relation_class(name)
+            if name in TYPED
+            else reading.relates(*pair)
+            for reading in told
+            for pair in ends
+        )
+        count = counts.setdefault(name, [0, 0])
+        count[0] += 1
+        count[1] += is_right
+    wanted = {
+        pair: relation_class(name)
+        for reading in told
+        for pair, name in reading.relations.items()
+        if days[pair[0]] != days[pair[1]] and all(each.relates(*pair) for each in told)
+    }
+    linked = {pair for _, ends in drawn for pair in ends}
+    together = [
+        _ends(older, newer, places)
+        for timeline in await memory.timelines()
+        for older, newer in combinations(timeline.memories, 2)
+    ]
+    typed = {(pair, relation_class(name)) for name, ends in drawn for pair in ends}
+    return {
+        "drawn": counts,
+        "related": sum(_are_related(ends, told) for _, ends in drawn),
+        "together": len(together),
+        "together related": sum(_are_related(ends, told) for ends in together),
+        "wanted": len(wanted),
+        "wanted together": len(wanted.keys() & {pair for ends in together for pair in ends}),
+        "wanted linked": len(linked & wanted.keys()),
+        "wanted typed": len(typed & set(wanted.items())),
+    }
+
+
+def _ends(older: Memory, newer: Memory, places: Mapping[int, T]) -> list[tuple[T, T]]:
+    """Return the pairs of turns that two memories are of, each by its place or key."""
+    return [(places[a], places[b]) for a in older.source_turns for b in newer.source_turns]
+
+
+def _are_related(ends: Sequence[tuple[int, int]], told: Sequence[Reading]) -> bool:
+    return any(reading.relates(min(pair), max(pair)) for reading in told for pair in ends)
 
 
 async def _no_turns(_: object) -> Sequence[Turn]:

@@ -269,14 +269,19 @@ def result_table(run: SavedRun) -> ResultTable:
         own = by_category.get(f"{some[0].extra['data']}, {OWN}", [])
         auc = f"{area_under_curve(own, some):.3f}" if own and own != some else ""
         labeled = [result for result in some if result.extra["gold"]]
-        shares = [[result.output.get("own_empty", True) for result in some]]
-        shares.append([evidence_above(r) - _own_evidence(r) for r in labeled])
+        empty = [result.output.get("own_empty", True) for result in some]
+        lost = [evidence_above(r) - _own_evidence(r) for r in labeled]
+        shares = [_share(empty, binary=True), _share(lost)]
         if floors:
-            shares.append([_is_empty(result, floors[result.group]) for result in some])
-            shares.append([lost_evidence(result, floors[result.group]) for result in labeled])
-        intervals = (str(mean_interval(values)) if values else "" for values in shares)
-        rows.append([category, str(len(some)), auc, *intervals])
+            empty = [_is_empty(result, floors[result.group]) for result in some]
+            lost = [lost_evidence(result, floors[result.group]) for result in labeled]
+            shares += [_share(empty, binary=True), _share(lost)]
+        rows.append([category, str(len(some)), auc, *shares])
     return ResultTable(columns, rows)
+
+
+def _share(values: Sequence[float], *, binary: bool = False) -> str:
+    return str(mean_interval(values, binary=binary)) if values else ""
 
 
 def curve_table(run: SavedRun, data: str) -> ResultTable:

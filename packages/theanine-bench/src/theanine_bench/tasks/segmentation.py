@@ -13,17 +13,6 @@ from theanine.embeddings.static import StaticEmbedder
 from theanine.errors import BadInput, SettingsError, UnusableReply
 from theanine.llm.chat import Chat
 from theanine.llm.limits import Limits
-from theanine.methods.secom.ask_segments import ask_segments
-from theanine.methods.secom.guidance import Guidance
-from theanine.methods.secom.reflect import Attempt, reflect
-from theanine.segmentation import (
-    Span,
-    check_tiling,
-    fixed_length_spans,
-    lengths_of,
-    segment_locally,
-)
-from theanine.segmentation.trained import check_segmenter, segment_by_classifier
 from theanine.store import open_store
 from theanine.types import LOCAL_MODEL, Scope, Utterance
 from theanine_bench.config import RunConfig
@@ -34,6 +23,17 @@ from theanine_bench.runs.task import Task, open_models
 from theanine_bench.samples import Group, Sample, SampleResult, Stage
 from theanine_bench.targets.target import Output, Target, TargetContext
 from theanine_bench.targets.texttiling import similarity_dips, text_tiling
+from theanine_methods.secom.ask_segments import ask_segments
+from theanine_methods.secom.guidance import Guidance
+from theanine_methods.secom.reflect import Attempt, reflect
+from theanine_methods.segmentation import (
+    Span,
+    check_tiling,
+    fixed_length_spans,
+    lengths_of,
+    segment_locally,
+)
+from theanine_methods.segmentation.trained import check_segmenter, segment_by_classifier
 
 BENCH = "segmentation"
 METRICS = ("Pk", "WD", "F1", "score", "Pk:gaps", "WD:gaps", "F1:gaps")

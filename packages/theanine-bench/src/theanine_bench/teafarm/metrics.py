@@ -27,6 +27,7 @@ class JudgedSuccess:
 
     name: str = SUCCESS
     needs_judge: bool = True
+    binary: bool = True
     worst: Mapping[str, float] = field(
         default_factory=lambda: {SUCCESS: 0.0, SUCCESS_BY_PAPER: 0.0}
     )
@@ -57,6 +58,7 @@ class RuleSuccess:
 
     name: str = SUCCESS_BY_RULE
     needs_judge: bool = False
+    binary: bool = True
     worst: Mapping[str, float] = field(default_factory=lambda: {SUCCESS_BY_RULE: 0.0})
 
     async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:

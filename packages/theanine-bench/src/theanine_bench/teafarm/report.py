@@ -186,7 +186,7 @@ def _describe_recalled(parts: Sequence[Mapping[str, Any]], max_recalled: int) ->
 
 def _interval(results: Sequence[SampleResult], metric: str) -> Interval | None:
     values = [result.scores[metric] for result in results if metric in result.scores]
-    return mean_interval(values) if values else None
+    return mean_interval(values, binary=True) if values else None
 
 
 def _data_set(result: SampleResult) -> str:

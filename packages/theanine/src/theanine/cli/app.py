@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points, version
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -10,6 +10,7 @@ import typer
 from theanine.cli.config_file import applied_config
 from theanine.cli.lazy import LazyCommand, MissingCommand, PluginCommand, lazy_app
 from theanine.cli.own_code import SHOW_TRACE
+from theanine.errors import BENCH_INSTALLATION, MissingExtra, UserError
 
 COMMANDS = (
     LazyCommand(
@@ -105,17 +106,6 @@ COMMANDS = (
         "Remember the whole log again, by any method.",
     ),
     LazyCommand(
-        "open",
-        "theanine.cli.open_page:open_page",
-        "Open the page: what is remembered, why, and how it changed.",
-    ),
-    LazyCommand("serve", "theanine.cli.serve:serve", "Serve memory over HTTP to applications."),
-    LazyCommand(
-        "mcp",
-        "theanine.cli.mcp:mcp",
-        "Serve a user's memory to clients of the Model Context Protocol.",
-    ),
-    LazyCommand(
         "install",
         "theanine.cli.coding_agents.install:install",
         "Give a coding agent the memory of a user.",
@@ -124,17 +114,6 @@ COMMANDS = (
         "hook",
         "theanine.cli.coding_agents.hook:hook",
         "Recall and record for a coding agent, whose hook this is.",
-    ),
-    LazyCommand("keys", "theanine.cli.serve:keys", "Create, list and revoke keys of the service."),
-    LazyCommand(
-        "webhooks",
-        "theanine.cli.webhooks:webhooks",
-        "Create, list, test and delete webhooks of the service.",
-    ),
-    LazyCommand(
-        "audit",
-        "theanine.cli.audit:audit",
-        "List who read, changed and erased over HTTP, the newest first.",
     ),
     LazyCommand("db", "theanine.cli.database:db", "Change the database of a store."),
     LazyCommand("config", "theanine.cli.config:config", "Show or change the defaults of options."),
@@ -151,10 +130,21 @@ COMMANDS = (
 )
 
 BENCH_COMMANDS = ("bench", "compare", "rate", "teafarm")
+SERVER_COMMANDS = {
+    "audit": "server",
+    "keys": "server",
+    "mcp": "mcp",
+    "open": "server",
+    "serve": "server",
+    "webhooks": "server",
+}
+"""The commands of theanine-server, with the extra that installs what each needs."""
 
 
 def _show_version(shown: bool) -> None:
     if shown:
+        from importlib.metadata import version
+
         print(f"theanine {version('theanine')}")
         raise typer.Exit
 
@@ -190,18 +180,32 @@ def build_app() -> typer.Typer:
 
     A command of another package never replaces one of this package.
     """
+    return lazy_app(
+        COMMANDS,
+        "Lifelong memory for conversational agents. Start with `theanine demo`.",
+        root=root,
+        find_others=_find_others,
+    )
+
+
+def _find_others() -> Iterator[LazyCommand]:
+    """Yield the commands of other packages, and hints at those that are not installed."""
+    from importlib.metadata import entry_points  # reads a file of each package that is installed
+
     own = {command.name for command in COMMANDS}
     plugins = {
         point.name: PluginCommand(point)
         for point in entry_points(group="theanine.commands")
         if point.name not in own
     }
-    missing = [MissingCommand(name) for name in BENCH_COMMANDS if name not in plugins]
-    return lazy_app(
-        [*COMMANDS, *(plugins[name] for name in sorted(plugins)), *missing],
-        "Lifelong memory for conversational agents. Start with `theanine demo`.",
-        root=root,
-    )
+    yield from (plugins[name] for name in sorted(plugins))
+    for name in BENCH_COMMANDS:
+        if name not in plugins:
+            where = f"`theanine {name}` is in the package theanine-bench: {BENCH_INSTALLATION}"
+            yield MissingCommand(name, UserError(where))
+    for name, extra in SERVER_COMMANDS.items():
+        if name not in plugins:
+            yield MissingCommand(name, MissingExtra(extra, f"`theanine {name}`"))
 
 
 app = build_app()

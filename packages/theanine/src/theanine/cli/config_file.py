@@ -43,6 +43,7 @@ SETTINGS: dict[str, type[str] | type[int] | type[float]] = {
     "min_relevance": float,
     "judge": str,
     "judge_base_url": str,
+    "resident": str,
 }
 """Types of the settings by name; each is also an environment variable."""
 

@@ -37,7 +37,7 @@ from theanine.importers import (
     read_histories,
 )
 from theanine.importers.schema import as_object, parse
-from theanine.remembering.remember import RememberReport
+from theanine.remembering.report import RememberReport
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import store_file
 
@@ -171,7 +171,7 @@ def import_(
                     imported.append(_remember(memory, history))
                 if not output:
                     imported[-1].show()
-            _show_notes(file, reader)
+            _show_notes(file, reader, named=named)
         unread = _unread(client, imported)
     _read_later(options, unread)
     if output:
@@ -287,6 +287,19 @@ def _read_mapping(file: Path) -> dict[str, object]:
     return as_object(parse(text, str(file)), str(file))
 
 
+def _show_notes(file: str, reader: ImportedHistories, *, named: str | None) -> None:
+    """Print what was repaired and left out, and whose memory it is where nothing says that."""
+    for note, count in reader.notes.items():
+        print(visible(f"{file}: {count} × {note}"), file=sys.stderr)
+    for item in reader.rejected:
+        print(visible(f"left out: {item.where}: {item.reason}"), file=sys.stderr)
+    fallbacks = (reader.format, Path(file).stem)
+    for history in reader.histories:
+        if named is None and history.name in fallbacks:
+            text = f"{file} does not say whose it is: this is the memory of the user {history.name}"
+            print(visible(f"{text}; --user NAME chooses another"), file=sys.stderr)
+
+
 def _preview(file: str, user: str | None, reading: dict[str, Any]) -> None:
     """Print what an import of a file would bring in.
 
@@ -313,7 +326,7 @@ def _preview(file: str, user: str | None, reading: dict[str, Any]) -> None:
         print(visible(f"{user or history.name}: {counts}{span}"))
         if found.speakers:
             print(visible(f"  speakers: {_most_common(found.speakers)}"))
-    _show_notes(file, reader)
+    _show_notes(file, reader, named=user)
 
 
 def _most_common(counts: Mapping[str, int]) -> str:
@@ -321,13 +334,6 @@ def _most_common(counts: Mapping[str, int]) -> str:
     listed = ", ".join(f"{name} ({count})" for name, count in first)
     more = len(counts) - _MAX_SPEAKERS
     return f"{listed} and {more} more" if more > 0 else listed
-
-
-def _show_notes(file: str, reader: ImportedHistories) -> None:
-    for note, count in reader.notes.items():
-        print(visible(f"{file}: {count} × {note}"), file=sys.stderr)
-    for item in reader.rejected:
-        print(visible(f"left out: {item.where}: {item.reason}"), file=sys.stderr)
 
 
 def _restore(client: Client, file: str, user: str | None, *, partial: bool) -> int:

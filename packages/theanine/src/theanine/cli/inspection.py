@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from theanine import UserMemory
+from theanine import Client, UserMemory
 from theanine.cli.left_out import exit_if_left_out, read_each_user
 from theanine.cli.options import (
+    BaseUrlOption,
     JsonOption,
+    ModelOption,
+    ModelOptions,
+    ModelSettingsOption,
     StoreOption,
     StoreOptions,
+    TimeoutOption,
     UserOption,
     UsersOptions,
     expand_options,
@@ -228,26 +234,45 @@ def timeline(
             print(f"\nIn no timeline: {others}; `theanine memories` lists all")
 
 
+@dataclass(frozen=True, kw_only=True)
+class WriterOptions(StoreOptions):
+    """Options of a command that asks a model only if it is told to."""
+
+    model: ModelOption = "local"
+    base_url: BaseUrlOption = None
+    model_settings: ModelSettingsOption = None
+    timeout: TimeoutOption = None
+
+    def open_with_model(self) -> Client:
+        """Open the store with the model. Raises NotFound if there is none."""
+        return ModelOptions(**asdict(self)).open()
+
+
 @expand_options
 def profile(
     user: UserOption,
-    options: StoreOptions,
+    options: WriterOptions,
     as_of: Annotated[
         str | None, typer.Option(metavar="TIME", help="What was known on this day.")
     ] = None,
+    with_model: Annotated[
+        bool, typer.Option("--with-model", help="Have the model write it, in one call.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what is known of a user: what holds, what changed, who comes up.
 
-    All in the user's own words, with the number of the turn, [5]. Exits with 1 if nothing is known.
+    All in the user's own words, with the number of the turn, [5]. With --with-model, the model of
+    --model writes what holds. Exits with 1 if nothing is known.
 
     \b
     theanine profile --user ana
     theanine profile --user ana --as-of 2026-03-01
+    theanine profile --user ana --with-model --model openai:gpt-4o-mini
     theanine profile --user ana --json | jq '.lines[].text'
     """
-    with options.open() as client:
-        found = known_user(client, user).profile(as_of=as_of)
+    with options.open_with_model() if with_model else options.open() as client:
+        found = known_user(client, user).profile(as_of=as_of, with_model=with_model)
     if as_json:
         show_json(found)
     elif found:

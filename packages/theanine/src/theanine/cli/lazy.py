@@ -7,7 +7,6 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.machinery import PathFinder
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,9 +14,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from theanine.errors import BENCH_INSTALLATION, CommandFailedToLoad, TheanineError, UserError
+from theanine.errors import CommandFailedToLoad, TheanineError, UserError
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from pydantic import ValidationError
 
 Command = TyperCommand | TyperGroup
@@ -36,11 +37,15 @@ class LazyCommand(TyperCommand):
     def __init__(self, name: str, target: str, summary: str, *, hidden: bool = False) -> None:
         super().__init__(name, help=summary, hidden=hidden, rich_markup_mode=None)
         self.target = target
+        self._loaded: Command | None = None
 
     def load(self) -> Command:
         """Import and return the real command."""
-        module, _, attribute = self.target.partition(":")
-        return _as_command(getattr(import_module(module), attribute), self.name or attribute)
+        if self._loaded is None:
+            module, _, attribute = self.target.partition(":")
+            target = getattr(import_module(module), attribute)
+            self._loaded = _as_command(target, self.name or attribute)
+        return self._loaded
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
@@ -78,43 +83,79 @@ class PluginCommand(LazyCommand):
 
 
 class MissingCommand(LazyCommand):
-    """Command of theanine-bench where that isn't installed; not listed, and says how to get it."""
+    """Command of a package that isn't installed; not listed, and says how to get it.
 
-    def __init__(self, name: str) -> None:
+    Args:
+        name: the command's name.
+        error: what is raised when the command is called.
+    """
+
+    def __init__(self, name: str, error: UserError) -> None:
         super().__init__(name, "", "", hidden=True)
+        self.error = error
 
     def load(self) -> Command:
         """Raises UserError."""
-        raise UserError(
-            f"`theanine {self.name}` is in the package theanine-bench: {BENCH_INSTALLATION}"
-        )
+        raise self.error
+
+
+class _LazyGroup(TyperGroup):
+    first: tuple[LazyCommand, ...]
+    find_rest: Callable[[], Iterable[LazyCommand]]
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._has_rest = False
+        for command in self.first:
+            self.add_command(command)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            self._add_rest()
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        self._add_rest()
+        return super().list_commands(ctx)
+
+    def _add_rest(self) -> None:
+        if not self._has_rest:
+            self._has_rest = True
+            for command in self.find_rest():
+                self.add_command(command)
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        with _plain_messages():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _plain_messages():  # commands of this group parse their options here
+            return super().invoke(ctx)
 
 
 def lazy_app(
-    commands: Iterable[LazyCommand], help: str, *, root: Callable[..., None] | None = None
+    commands: Iterable[LazyCommand],
+    help: str,
+    *,
+    root: Callable[..., None] | None = None,
+    find_others: Callable[[], Iterable[LazyCommand]] = tuple,
 ) -> typer.Typer:
     """Return a group of lazily imported commands, listed in the order given.
 
-    ``root`` has the options of the whole command line, such as ``--version``, and runs first.
+    Args:
+        commands: the first commands of the list.
+        help: what the group is for.
+        root: has the options of the whole command line, such as ``--version``, and runs first.
+        find_others: returns the others, which takes long and is done only if one is asked for
+            or all are listed.
     """
-    listed = tuple(commands)
 
-    class LazyGroup(TyperGroup):
-        def __init__(self, **attributes: Any) -> None:
-            super().__init__(**attributes)
-            for command in listed:
-                self.add_command(command)
-
-        def make_context(self, *args: Any, **extra: Any) -> Any:
-            with _plain_messages():
-                return super().make_context(*args, **extra)
-
-        def invoke(self, ctx: Any) -> Any:
-            with _plain_messages():  # commands of this group parse their options here
-                return super().invoke(ctx)
+    class Group(_LazyGroup):
+        first = tuple(commands)
+        find_rest = staticmethod(find_others)
 
     return typer.Typer(
-        cls=LazyGroup,
+        cls=Group,
         callback=root or (lambda: None),  # makes typer build a group of no registered command
         add_completion=root is not None,
         no_args_is_help=True,

@@ -37,7 +37,7 @@ from theanine.embeddings.open import best_local
 from theanine.errors import DamagedData, NotFound, SettingsError
 from theanine.fences import one_line
 from theanine.remembering.left_out import LeftOut
-from theanine.remembering.remember import RememberReport
+from theanine.remembering.report import RememberReport
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import ForgetReport
 from theanine.types import LOCAL_MODEL, Scope

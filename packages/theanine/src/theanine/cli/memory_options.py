@@ -11,8 +11,7 @@ from typing import Annotated, cast
 import typer
 
 import theanine
-from theanine.cli.options import MaybeUser, StoreOption
-from theanine.cli.serve import ServeOptions, make_default_folder
+from theanine.cli.options import HostedOptions, MaybeUser, StoreOption, make_default_folder
 from theanine.client import AsyncClient, Client
 from theanine.store import store_file
 
@@ -57,7 +56,7 @@ class PlaceOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemoryOptions(ServeOptions, PlaceOptions):
+class MemoryOptions(HostedOptions, PlaceOptions):
     """Options of a command that uses the memory of one user."""
 
     def open(self, *, create: bool = True) -> Client:

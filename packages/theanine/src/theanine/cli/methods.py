@@ -74,6 +74,7 @@ def _about(name: str) -> str:
     except SettingsError as error:
         return str(error)
     module = import_module(kind.__module__)
-    shared = Counter(target.partition(":")[0] for target in METHODS.values())[kind.__module__] > 1
+    targets = [*METHODS.values(), *(point.value for point in entry_points(group=GROUP))]
+    shared = Counter(target.partition(":")[0] for target in targets)[kind.__module__] > 1
     text = getdoc(kind) if shared or not module.__doc__ else module.__doc__
     return (text or "").strip().partition("\n")[0]

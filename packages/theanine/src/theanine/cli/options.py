@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -332,6 +332,22 @@ class ChatOptions(RecallOptions, AddOptions):
     """Options of a command that recalls, replies and remembers."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class HostedOptions(ChatOptions):
+    """Options of a client inside a program that others talk to, such as a service or a hook."""
+
+    remembering: Annotated[
+        Literal["background", "later", "now"],
+        typer.Option(
+            help="When an ended session is remembered; `later` leaves it to `theanine remember`."
+        ),
+    ] = "background"
+
+    def open_options(self) -> OpenOptions:
+        """Return the client's options."""
+        return replace(super().open_options(), remembering=self.remembering)
+
+
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     """Replace each parameter that is a dataclass of options by the dataclass's fields.
 
@@ -401,8 +417,7 @@ def _open(options: OpenOptions, *, create: bool) -> Client:
     location = str(options.location)
     if not create:
         require_store(location)
-    if location == default_store():
-        make_folder(Path(location).parent)
+    make_default_folder(location)
     return Client(client)
 
 
@@ -449,6 +464,12 @@ def default_store() -> str:
     """Return ``$XDG_DATA_HOME/theanine/memory.db``, the same from every folder."""
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return str(Path(data) / "theanine" / "memory.db")
+
+
+def make_default_folder(location: str) -> None:
+    """Make the folder of a store if it is the default one."""
+    if location == default_store():
+        make_folder(Path(location).parent)
 
 
 def notify_if_local(model: str, base_url: str | None = None) -> None:

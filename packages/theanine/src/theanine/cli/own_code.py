@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from importlib.metadata import entry_points
 from pathlib import Path
 from traceback import extract_tb, walk_tb
 from typing import cast
@@ -32,6 +31,8 @@ def describe_failure(error: Exception) -> str | None:
 
 
 def _find_source(error: Exception) -> str | None:
+    from importlib.metadata import entry_points  # takes long to load
+
     for note in getattr(error, "__notes__", ()):
         if note.startswith(METRIC_NOTE):
             return f"the metric {note.removeprefix(METRIC_NOTE)}"
@@ -39,7 +40,7 @@ def _find_source(error: Exception) -> str | None:
         point.module.partition(".")[0]: f"{kind} {point.name} of {point.value}"
         for group, kind in _KINDS.items()
         for point in entry_points(group=group)
-        if not point.module.startswith(("theanine.", "theanine_bench."))
+        if not point.module.startswith(("theanine.", "theanine_"))
     }
     modules = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
     sources = [packages.get(module.partition(".")[0]) for module in modules]

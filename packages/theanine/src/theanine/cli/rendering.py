@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -14,10 +15,12 @@ from rich.text import Text
 
 from theanine.cli.text import pluralize as pluralize
 from theanine.cli.text import visible as visible
-from theanine.client.explaining import Explanation
-from theanine.profile import AREAS, Profile
 from theanine.text.words import format_date as long_date
 from theanine.types import Memory, Recollection, Session, Timeline, Turn
+
+if TYPE_CHECKING:
+    from theanine.client.explaining import Explanation
+    from theanine.profile import Profile
 
 MAX_SOURCE_CHARACTERS = 160
 """Characters of a source turn that are shown; ``--json`` has all of it."""
@@ -107,12 +110,18 @@ def show_timelines(timelines: Sequence[Timeline]) -> None:
 
 def show_profile(profile: Profile) -> None:
     """Print what is known of a user: areas, changes, and who comes up, with numbers of turns."""
+    from theanine.profile import AREAS
+
+    if writers := {line.made_by for line in profile.lines if not line.is_verbatim}:
+        note = f"Written by {', '.join(writers)} from what the user said, in the turns [5]."
+        _print_wrapped(Text(note, "dim"), 0)
     for area, lines in profile.areas.items():
         console().print(Text(f"\n{AREAS[area]}", "bold"))
         for line in lines:
             notes = [f"since {line.since:%d %b %Y}"] if line.dated else []
             notes += [line.certainty] if line.certainty != "said" else []
-            text = Text(line.text).append(f" [{line.turn}]", "dim")
+            turns = [line.turn] if line.is_verbatim else line.source_turns
+            text = Text(line.text).append(f" [{', '.join(map(str, turns))}]", "dim")
             _print_wrapped(text.append(f" {', '.join(notes)}" if notes else "", "green"), 2, 2)
             for state in line.before:
                 _print_wrapped(Text(f"before: {state.text} [{state.turn}]", "dim"), 4, 2)

@@ -6,7 +6,8 @@ import json
 import signal
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib.metadata import entry_points
 from types import FrameType
 from typing import Annotated, Any
 
@@ -27,11 +28,8 @@ from theanine.cli.rendering import show_table
 from theanine.cli.text import pluralize, visible
 from theanine.client.worker import CONCURRENCY, GRACE, MIN_LEASE, POLL
 from theanine.errors import MissingExtra, SettingsError
-from theanine.remembering.remember import LEASE, RememberReport
-from theanine.store import open_store
-from theanine.store.sql.store import SqlStore
+from theanine.remembering.report import LEASE, RememberReport
 from theanine.store.values import Pending
-from theanine.telemetry import add_listener
 from theanine.types import Scope
 
 
@@ -126,56 +124,33 @@ def worker(
 
 def _serve_metrics(running: Worker, host: str, port: int) -> Callable[[str], object]:
     """Serve metrics and probes of a worker, and return what counts the results of sessions."""
-    try:
-        from theanine.server.metrics import SESSIONS, record_operation, serve_metrics
-    except ModuleNotFoundError as error:
-        raise MissingExtra("server", "metrics") from error
-    add_listener(record_operation)
-    probes: dict[str, Callable[[], str]] = {
-        "/health": lambda: "" if running.responds() else "no answer",
-        "/ready": lambda: running.problem,
-    }
-    port = serve_metrics(host, port, probes)
+    serve = _find_addition("metrics")
+    if serve is None:
+        raise MissingExtra("server", "metrics")
+    port, count = serve(running, host, port)
     _notify(f"metrics on http://{host}:{port}/metrics")
-    return lambda result: SESSIONS.labels(result).inc()
+    return count
 
 
-@contextmanager
 def _delivering(
     client: Client, location: str, allowed: Sequence[str] | None, *, once: bool
-) -> Generator[None]:
+) -> AbstractContextManager[None]:
     """Send what waits for webhooks during the block or, with ``once``, after it.
 
     Raises MissingExtra if networks are named and the extra server isn't installed.
     """
-    try:
-        from theanine.webhooks.deliverer import Deliverer
-        from theanine.webhooks.guard import Guard
-    except ModuleNotFoundError as error:
+    deliver = _find_addition("webhooks")
+    if deliver is None:
         if allowed:
-            raise MissingExtra("server", "webhooks") from error
-        yield
-        return
-    guard, store = Guard(allowed or ()), open_store(location)
-    assert isinstance(store, SqlStore)
-    portal = client.portal
-    portal.call(store.open)
-    deliverer = Deliverer(store, guard)
-    try:
-        if once:
-            yield
-            portal.call(deliverer.run, True)
-        else:
-            sending = portal.start_task_soon(deliverer.run)
-            try:
-                yield
-            except BaseException:
-                sending.cancel()
-                raise
-            portal.call(deliverer.stop)
-            sending.result()
-    finally:
-        portal.call(store.close)
+            raise MissingExtra("server", "webhooks")
+        return nullcontext()
+    return deliver(client, location, allowed or (), once=once)
+
+
+def _find_addition(name: str) -> Any:
+    """Return what another package adds to the worker, such as theanine-server; None for nothing."""
+    points = entry_points(group="theanine.worker", name=name)
+    return next((point.load() for point in points), None)
 
 
 @contextmanager

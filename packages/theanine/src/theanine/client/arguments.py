@@ -7,10 +7,11 @@ none at all. Values are checked where they are used: this module knows types onl
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from sys import maxsize
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from theanine.errors import BadInput, SettingsError, UserError
@@ -120,11 +121,32 @@ def _unpacked(function: Callable[..., Any], options: inspect.Parameter) -> type:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    hints = get_type_hints(function)
+    annotations = dict[str, Any]()
     for each in inspect.signature(function).parameters.values():
         if each.kind is each.VAR_KEYWORD:
-            hints |= get_type_hints(_unpacked(function, each))
-    return hints
+            annotations |= _unpacked(function, each).__annotations__
+        elif each.annotation is not each.empty:
+            annotations[each.name] = each.annotation
+    return resolve_hints(annotations, function.__module__)
+
+
+class _Names(dict[str, Any]):
+    """The names of a module, also those that its ``__getattr__`` imports when they are used."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__()
+        self._module = sys.modules[module]
+
+    def __missing__(self, name: str) -> Any:
+        try:
+            return getattr(self._module, name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+
+def resolve_hints(annotations: Mapping[str, Any], module: str) -> dict[str, Any]:
+    """Return the types that annotations in a module mean."""
+    return get_type_hints(SimpleNamespace(__annotations__=dict(annotations)), None, _Names(module))
 
 
 _WORDS = ("words", "messages", "dialogue", "query", "text")

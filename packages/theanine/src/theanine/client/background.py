@@ -10,7 +10,7 @@ from typing import Any
 
 from theanine.cancellation import finish
 from theanine.client.arguments import check_arguments
-from theanine.remembering.remember import Progress, RememberReport
+from theanine.remembering.report import Progress, RememberReport
 from theanine.types import Scope
 
 _log = logging.getLogger(__name__)

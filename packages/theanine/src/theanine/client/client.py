@@ -25,8 +25,7 @@ from theanine.client.user import AsyncUserMemory, ScopedOperations
 from theanine.client.worker import CONCURRENCY, GRACE, POLL, AsyncWorker
 from theanine.methods.registry import method_class
 from theanine.quotes import without_attribution
-from theanine.remembering.remember import LEASE, Progress
-from theanine.store.sql.export_codec import current_method
+from theanine.remembering.report import LEASE, Progress
 from theanine.types import LOCAL_MODEL, Scope
 
 REEMBED_BATCH = 512
@@ -233,6 +232,8 @@ def _check_method(records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str,
 
     An export of a store that has not remembered anything yet has an empty one.
     """
+    from theanine.store.sql.export_codec import current_method
+
     for record in records:
         # What is no object, the store reports.
         header = isinstance(cast("object", record), Mapping) and record.get("type") == "theanine"

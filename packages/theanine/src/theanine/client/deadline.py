@@ -23,6 +23,10 @@ LEAST = 0.1
 """Shortest deadline in seconds; a working store returns its newest turns in less."""
 
 
+class OutOfTime(StoreUnavailable):
+    """No attempt of a recall was done in time."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """A recall that may be tried within a deadline, and what its result lacks.
@@ -41,7 +45,7 @@ async def recall_in_time(attempts: Sequence[Attempt], seconds: float) -> Recolle
 
     The attempts are given best first. While none is done, the second begins after half of the time,
     and each further one after half of what is left then. Raises what the first raises, and
-    StoreUnavailable if none is done. A shorter deadline than ``LEAST`` counts as that.
+    OutOfTime if none is done. A shorter deadline than ``LEAST`` counts as that.
     """
     seconds = max(seconds, LEAST)
     begun = anyio.current_time()
@@ -65,7 +69,7 @@ async def recall_in_time(attempts: Sequence[Attempt], seconds: float) -> Recolle
     finally:
         for task in tasks:
             abandon(task)
-    raise StoreUnavailable(f"the store gave nothing within {seconds:g} s; try again")
+    raise OutOfTime(f"the store gave nothing within {seconds:g} s; try again")
 
 
 def _has_result(task: asyncio.Task[Recollection]) -> bool:

@@ -1,4 +1,8 @@
-"""The open parts that a client shares with its user handles and live sessions."""
+"""The open parts that a client shares with its user handles and live sessions.
+
+What recalls and remembers is imported when it is first used: it takes several times as long to load
+as what lists, logs and forgets.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,14 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import cached_property
 from os import PathLike, fspath
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from theanine.cancellation import finish
 from theanine.client.background import Background, Remembering
+from theanine.client.deadline import SharedLoads
 from theanine.client.dialogues import DialogueCache
 from theanine.client.hiding import load_hidden
 from theanine.client.options import (
@@ -26,11 +32,9 @@ from theanine.client.options import (
     recall_options,
 )
 from theanine.client.own_ends import has_ends, read_ends
-from theanine.client.recalling import Recalling
-from theanine.client.redaction import redact_document, redaction
+from theanine.client.redaction import redaction
 from theanine.client.streaming import AsyncReplyStream
 from theanine.clock import find_zone
-from theanine.embeddings.open import open_embedder, open_reranker, open_stored
 from theanine.errors import (
     DamagedData,
     NotFound,
@@ -39,93 +43,104 @@ from theanine.errors import (
     StoreError,
     TheanineError,
 )
-from theanine.llm.base import ChatModel, Closable
-from theanine.llm.chat import Chat
-from theanine.llm.open import open_chats
-from theanine.llm.prompt_folder import PromptFolder
-from theanine.methods.base import Method, stored_id
+from theanine.llm.base import Closable
 from theanine.methods.registry import DEFAULT, open_method
-from theanine.methods.shared.config import find_temperature
-from theanine.recall.context import RecallOptions
 from theanine.remembering.expire import forget_expired
 from theanine.remembering.left_out import LeftOut, for_each_scope
-from theanine.remembering.rebuild import Rebuilder
-from theanine.remembering.remember import GoesOn, Progress, RememberReport, RememberWorker
 from theanine.retrieval.rerank import RerankConfig
-from theanine.retrieval.scope_cache import ScopeCache
-from theanine.retrieval.snapshot import MIN_LAG
-from theanine.retrieval.word_index import WordIndexes
 from theanine.store import open_store
 from theanine.store.processes import HOLDING, process_holder
 from theanine.store.validate import turn_position
 from theanine.store.values import ForgetReport, Hidden, Listing
 from theanine.types import LOCAL_MODEL, Scope, Transcript, Utterance
 
+if TYPE_CHECKING:
+    from theanine.client.recalling import Recalling
+    from theanine.embeddings.base import Embedder
+    from theanine.llm.chat import Chat
+    from theanine.methods.base import Method
+    from theanine.recall.context import RecallOptions
+    from theanine.remembering.rebuild import Rebuilder
+    from theanine.remembering.remember import RememberWorker
+    from theanine.remembering.report import GoesOn, Progress, RememberReport
+    from theanine.retrieval.scope_cache import ScopeCache
+    from theanine.retrieval.scope_index import ScopeIndex
+
 _log = logging.getLogger(__name__)
 
 
-class Engine(Recalling):
+class Engine:
     """A store, a method and an embedder, with optional chat models and an optional reranker."""
 
     def __init__(self, options: OpenOptions) -> None:
-        super().__init__()
-        location, method = options.location, options.method
-        embedder, reranker = options.embedder, options.reranker
+        location, method, embedder = options.location, options.method, options.embedder
         self.options = options
         self.streams: WeakValueDictionary[object, AsyncReplyStream] = WeakValueDictionary()
         self.clock = options.clock
         self.redact = redaction(options.redact)
         is_path = isinstance(location, str | PathLike)
         self.store = open_store(fspath(location)) if is_path else location
-        if isinstance(method, str):
-            method = open_method(method, options.config)
-        elif method and options.config is not None:
-            raise SettingsError("config belongs to a method's name; configure the object itself")
-        self.embedder = open_embedder(embedder) if isinstance(embedder, str) else embedder
-        replying, remembering = open_chats(
-            options.model,
-            options.memory_model,
-            base_url=options.base_url,
-            memory_base_url=options.memory_base_url,
-            model_settings=options.model_settings,
-            memory_settings=options.memory_settings,
-        )
-        prompts = options.prompts
-        named = isinstance(prompts, str | PathLike)
-        self._prompts = PromptFolder.read(prompts) if named else prompts
-        self.chat = self._chat(replying)
-        self.memory_chat = self.chat if remembering is replying else self._chat(remembering)
-        if isinstance(reranker, str):
-            reranker = open_reranker(reranker)
-        self.reranking = RerankConfig(reranker=reranker, top=options.reranked) if reranker else None
+        if isinstance(method, str) and (method != DEFAULT or options.config is not None):
+            self.method = open_method(method, options.config)  # at once, because it may fail
+        elif method and not isinstance(method, str):
+            if options.config is not None:
+                raise SettingsError(
+                    "config belongs to a method's name; configure the object itself"
+                )
+            self.method = method
+        if embedder != LOCAL_MODEL:
+            from theanine.embeddings.open import open_embedder
+
+            self.embedder = open_embedder(embedder) if isinstance(embedder, str) else embedder
+        self._stored_embedder = ""
+        self.chat: Chat | None = None
+        self.memory_chat: Chat | None = None
+        if _names_models(options):
+            from theanine.client.chats import client_chats
+
+            self.chat, self.memory_chat = client_chats(options, self.store, self.redact)
+            self._use(self.method)
+        self.reranking: RerankConfig | None = None
+        if reranker := options.reranker:
+            from theanine.embeddings.open import open_reranker
+
+            if isinstance(reranker, str):
+                reranker = open_reranker(reranker)
+            self.reranking = RerankConfig(reranker=reranker, top=options.reranked)
         self.dialogues = DialogueCache(self.store, self.clock)
-        self._words = WordIndexes(self.store)
+        self._loads: SharedLoads[ScopeIndex] = SharedLoads()
         self._holding: asyncio.Task[None] | None = None
         self.background = Background(
             lambda scope, progress: self.remember(scope, progress=progress)
         )
-        self._use(method or open_method(DEFAULT))  # open() looks up the store's default
 
-    def _chat(self, model: ChatModel | None) -> Chat | None:
-        if model is None:
-            return None
-        redact = partial(redact_document, redact=self.redact) if self.redact else None
-        limits, prompts = self.options.limits, self._prompts
-        return Chat(model, self.store, self.clock, limits, redact=redact, prompts=prompts)
+    @cached_property
+    def method(self) -> Method:
+        """The method; if none was named, known once the store is open."""
+        return open_method(DEFAULT)
 
-    def _use(self, method: Method) -> None:
-        self.method = method
-        options = self.options
-        temperature = find_temperature(method, options.model_settings, options.memory_settings)
-        for chat in filter(None, (self.chat, self.memory_chat)):
-            chat.temperature = temperature
-            chat.asker = method.name
-        self.indexes = ScopeCache(
-            self.store, stored_id(method), self.embedder.name, options.ranking
-        )
-        self.worker = RememberWorker(
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder; if none was named, known once the store is open."""
+        from theanine.embeddings.open import open_embedder, open_stored
+
+        return open_stored(self._stored_embedder) or open_embedder(LOCAL_MODEL)
+
+    @cached_property
+    def indexes(self) -> ScopeCache:
+        """The indexes of scopes."""
+        from theanine.retrieval.scope_cache import ScopeCache
+
+        return ScopeCache(self.store, self.stored_method, self.embedder.name, self.options.ranking)
+
+    @cached_property
+    def worker(self) -> RememberWorker:
+        """The worker that remembers sessions."""
+        from theanine.remembering.remember import RememberWorker
+
+        return RememberWorker(
             self.store,
-            method,
+            self.method,
             self.embedder,
             self.memory_chat,
             self.indexes,
@@ -133,16 +148,58 @@ class Engine(Recalling):
             self.options.seed,
         )
 
+    @cached_property
+    def recalling(self) -> Recalling:
+        """The part that recalls and replies."""
+        from theanine.client.recalling import Recalling
+        from theanine.retrieval.word_index import WordIndexes
+
+        return Recalling(
+            options=self.options,
+            store=self.store,
+            method=self.method,
+            embedder=self.embedder,
+            indexes=self.indexes,
+            chat=self.chat,
+            clock=self.clock,
+            reranking=self.reranking,
+            words=WordIndexes(self.store),
+            loads=self._loads,
+        )
+
+    @property
+    def stored_method(self) -> str:
+        """The id under which the method's memories are stored."""
+        from theanine.methods.base import stored_id
+
+        return stored_id(self.method)
+
+    @property
+    def _recalls_from_log(self) -> bool:
+        from theanine.methods.base import recalls_from_log
+
+        return recalls_from_log(self.method)
+
+    def _use(self, method: Method) -> None:
+        """Use a method, and the embedder as it is now."""
+        self.method = method
+        if self.chat or self.memory_chat:
+            from theanine.client.chats import use_method
+
+            for chat in filter(None, (self.chat, self.memory_chat)):
+                use_method(chat, method, self.options)
+        for made in ("indexes", "worker", "recalling"):
+            vars(self).pop(made, None)
+
     async def open(self) -> None:
         """Open the store, and use its method and its embedder where none was named."""
         try:
             await self.store.open()
-            method = self.method
             if self.options.method is None:
                 name = await self.store.default_method() or DEFAULT
-                method = open_method(name, self.options.config)
+                if name != DEFAULT or self.options.config is not None:
+                    self._use(open_method(name, self.options.config))
             await self._use_stored_embedder()
-            self._use(method)
         except BaseException:
             await finish(self.store.close())
             raise
@@ -150,13 +207,15 @@ class Engine(Recalling):
     async def _use_stored_embedder(self) -> None:
         if self.options.embedder == LOCAL_MODEL:
             stored, _ = await self.store.active_embedder() or ("", 0)
-            self.embedder = open_stored(stored) or self.embedder
+            if stored != self._stored_embedder:
+                self._stored_embedder = stored
+                vars(self).pop("embedder", None)
 
     async def restored(self) -> None:
         """Use the embedder that came with a restored export, where none was named."""
-        before = self.embedder.name
+        before = self._stored_embedder
         await self._use_stored_embedder()
-        if self.embedder.name != before:
+        if self._stored_embedder != before:
             self._use(self.method)
 
     def hold_sessions(self) -> None:
@@ -191,8 +250,10 @@ class Engine(Recalling):
             await asyncio.wait([self._holding])
             self._holding = None
         await self._loads.cancel()
-        await self.indexes.close()
-        for part in dict.fromkeys((self.chat, self.memory_chat, self.embedder)):
+        made = vars(self)
+        if indexes := made.get("indexes"):
+            await indexes.close()
+        for part in dict.fromkeys((self.chat, self.memory_chat, made.get("embedder"))):
             if isinstance(part, Closable):
                 await part.close()
         await self.store.close()
@@ -203,9 +264,17 @@ class Engine(Recalling):
         return self.clock().astimezone(find_zone(zone) or UTC)
 
     async def read_ends(
-        self, scope: Scope, utterances: Sequence[Utterance], where: str = ""
+        self,
+        scope: Scope,
+        utterances: Sequence[Utterance],
+        where: str = "",
+        *,
+        dated: bool = True,
     ) -> Sequence[Utterance]:
-        """Return utterances with their own ends as they are stored. Raises BadInput."""
+        """Return utterances with their own ends as they are stored. Raises BadInput.
+
+        Without ``dated``, their times only keep the order.
+        """
         if not any(has_ends(utterance.metadata) for utterance in utterances):
             return utterances
         now = await self.now(scope)
@@ -213,7 +282,10 @@ class Engine(Recalling):
             replace(
                 utterance,
                 metadata=read_ends(
-                    utterance.metadata, now, turn_position(where, position, len(utterances))
+                    utterance.metadata,
+                    now,
+                    utterance.at if dated else None,
+                    turn_position(where, position, len(utterances)),
                 ),
             )
             for position, utterance in enumerate(utterances, 1)
@@ -222,10 +294,11 @@ class Engine(Recalling):
     async def read_ends_of_transcript(self, scope: Scope, transcript: Transcript) -> Transcript:
         """Return a transcript with the own ends of all in it as they are stored."""
         where = f"session {transcript.key!r}"
-        turns = await self.read_ends(scope, transcript.turns, where)
+        turns = await self.read_ends(scope, transcript.turns, where, dated=transcript.dated)
         metadata = transcript.metadata
         if has_ends(metadata):
-            metadata = read_ends(metadata, await self.now(scope), where)
+            said = transcript.at if transcript.dated else None
+            metadata = read_ends(metadata, await self.now(scope), said, where)
         return replace(transcript, turns=turns, metadata=metadata)
 
     async def recall_options(self, scope: Scope, arguments: RecallArguments) -> RecallOptions:
@@ -257,6 +330,8 @@ class Engine(Recalling):
         Where that is much, the log can be searched by words at once, also by other processes; its
         vectors are made by recalls, in the background, and by :meth:`warm_up`.
         """
+        from theanine.remembering.report import RememberReport
+
         left_out = await self.end_abandoned_sessions(scope, elsewhere=elsewhere)
         left_out += await for_each_scope(
             self.store, scope, lambda each: self.expire(each, rounded=True)
@@ -291,7 +366,9 @@ class Engine(Recalling):
                 await self.store.carry_marks(self.stored_method, owner)
             except DamagedData as error:
                 left_out.append(LeftOut(owner, str(error)))
-        if self._recalls_from_log:
+        if reports and self._recalls_from_log:
+            from theanine.retrieval.snapshot import MIN_LAG
+
             added: Counter[Scope] = Counter()
             for report in reports:
                 added[report.scope] += report.memories
@@ -344,13 +421,16 @@ class Engine(Recalling):
     async def warm_up(self, scope: Scope) -> None:
         """Load what a recall needs, and make what is missing of it."""
         if self._recalls_from_log:
-            await (await self._load(scope, memories=self.chat is not None)).log(self.embedder)
+            index = await self.recalling.load(scope, memories=self.chat is not None)
+            await index.log(self.embedder)
             await self.indexes.stored()
         else:
             (await self.indexes.get(scope)).index_texts()
 
     def rebuilder(self, *, again: bool, fresh: bool) -> Rebuilder:
         """Return the rebuilder for this method; see :class:`Rebuilder`."""
+        from theanine.remembering.rebuild import Rebuilder
+
         return Rebuilder(
             self.store,
             self.method,
@@ -382,3 +462,11 @@ class Engine(Recalling):
         """Raise NotFound for a scope that holds nothing."""
         if not (await self.store.scope_version(scope)).scope_id:  # names of others stay secret
             raise NotFound(f"no user {scope} in this store")
+
+
+def _names_models(options: OpenOptions) -> bool:
+    """Return whether any option says something of a chat model."""
+    models = (options.model, options.memory_model or LOCAL_MODEL)
+    others = (options.base_url, options.memory_base_url, options.prompts)
+    settings = (options.model_settings, options.memory_settings)
+    return models != (LOCAL_MODEL, LOCAL_MODEL) or any((*others, *settings))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from theanine.methods.base import Context
-from theanine.retrieval.candidates import Candidate
-from theanine.retrieval.trace import CandidateKey, RecordedTrace
 from theanine.tokenizer import count_tokens
 from theanine.types import Memory, Recollection
+
+if TYPE_CHECKING:
+    from theanine.methods.base import Context
+    from theanine.retrieval.candidates import Candidate
+    from theanine.retrieval.trace import CandidateKey, RecordedTrace
 
 Outcome = Literal[
     "returned",
@@ -120,6 +122,8 @@ async def explain(
     budget: int | None,
 ) -> Explanation:
     """Return the explanation of a recall that was traced."""
+    from theanine.retrieval.candidates import Candidate
+
     scored = [name for name in trace.stages if name not in _FILTERS]
     keys = list(dict.fromkeys(key for name in reversed(scored) for key in trace.stages[name]))
     candidates = await _load(keys, trace, context)
@@ -146,6 +150,8 @@ async def explain(
 async def _load(
     keys: Sequence[CandidateKey], trace: RecordedTrace, context: Context
 ) -> dict[CandidateKey, Candidate]:
+    from theanine.retrieval.candidates import Candidate
+
     if trace.log is not None:
         loaded = await trace.log.load(position for position, _, _ in keys)
         return {key: loaded[key[0]] for key in keys if key[0] in loaded}

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from theanine.methods.shared.recall import fit_parts
 from theanine.types import Part, Recollection, Scope, Utterance
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -20,6 +19,8 @@ def merge_recollections(
     Pinned parts come first; what is known of a user does not count to the limit. The best are those
     of highest relevance or, where a method estimates none, of highest score.
     """
+    from theanine.methods.shared.recall import fit_parts  # takes long to load
+
     parts = [
         replace(part, scope=scope)
         for scope, recollection in recollections.items()

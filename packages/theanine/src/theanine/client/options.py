@@ -10,27 +10,41 @@ from datetime import date, datetime, time, timedelta
 from functools import wraps
 from inspect import cleandoc, signature
 from os import PathLike
-from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar, cast
 
-from theanine.client.arguments import check_type
+from theanine.client.arguments import check_type, resolve_hints
 from theanine.client.redaction import Redact
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder, Reranker
 from theanine.ends import VERIFY_BY, end_text
 from theanine.errors import SettingsError
 from theanine.filters import Filter, Where
+from theanine.lazy_exports import lazy_exports
 from theanine.llm.base import ChatModel
 from theanine.llm.limits import Limits
-from theanine.llm.prompt_folder import PromptFolder
-from theanine.llm.settings import ModelSettings
-from theanine.methods.base import Method
-from theanine.recall.context import RecallOptions
-from theanine.remembering.remember import RememberReport
-from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
-from theanine.retrieval.temporal import find_date_ranges
 from theanine.store.base import Store
 from theanine.store.values import Listing
+
+if TYPE_CHECKING:
+    from theanine.llm.prompt_folder import PromptFolder
+    from theanine.llm.settings import ModelSettings
+    from theanine.methods.base import Method
+    from theanine.recall.context import RecallOptions
+    from theanine.remembering.report import RememberReport
+    from theanine.retrieval.ranking import RankingConfig
+
+__getattr__ = lazy_exports(
+    "theanine",
+    {
+        "llm.prompt_folder": "PromptFolder",
+        "llm.settings": "ModelSettings",
+        "methods.base": "Method",
+        "recall.context": "RecallOptions",
+        "remembering.report": "RememberReport",
+        "retrieval.ranking": "RankingConfig",
+    },
+)
 
 RememberWhen = Literal["now", "background", "later"]
 """When a session that ended is remembered."""
@@ -106,8 +120,11 @@ class OpenOptions:
     redact: Redact | str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(OpenOptions)
-        for option in fields(self):
+        given = [
+            option for option in fields(self) if getattr(self, option.name) is not option.default
+        ]
+        hints = resolve_hints({option.name: option.type for option in given}, __name__)
+        for option in given:
             check_type(option.name, getattr(self, option.name), hints[option.name])
         if self.pause is not None and self.pause <= timedelta(0):
             raise SettingsError(f"the pause must be longer than 0, not {self.pause}")
@@ -203,6 +220,8 @@ def recall_options(now: datetime, arguments: RecallArguments) -> RecallOptions:
 
     Raises SettingsError for a value out of range.
     """
+    from theanine.recall.context import RecallOptions
+
     return RecallOptions(
         budget=arguments.get("budget"),
         limit=arguments.get("limit"),
@@ -307,6 +326,8 @@ def _read_words(name: str, words: str, now: datetime, *, end: bool) -> datetime 
     try:
         moment = datetime.fromisoformat(words.strip())
     except ValueError:
+        from theanine.retrieval.temporal import find_date_ranges
+
         today = now.date()
         ranges = find_date_ranges(f"in {plain}", (today.year, today.year - 1), today)
         begun = [found for found in dict.fromkeys(ranges) if found[0] <= today]

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from theanine.client.options import Moment, read_moment
-from theanine.ends import ENDS, end_text
+from theanine.ends import ENDS, EXPIRES, end_text
 from theanine.errors import BadInput, SettingsError
 from theanine.store.validate import check_time
 from theanine.types import Metadata, Scalar
@@ -32,10 +32,13 @@ def has_ends(metadata: Mapping[str, Any]) -> bool:
     return any(metadata.get(name) is not None for name in ENDS)
 
 
-def read_ends(metadata: Metadata, now: datetime, where: str = "") -> Metadata:
+def read_ends(
+    metadata: Metadata, now: datetime, said: datetime | None, where: str = ""
+) -> Metadata:
     """Return metadata with its ends as they are stored; a day is read in the time zone of ``now``.
 
-    Raises BadInput for what is no time.
+    ``said`` is when that was said which ends; None if it is not known. Raises BadInput for what is
+    no time, and for what would expire before it was said: then it would never be shown.
     """
     ends: dict[str, str] = {}
     for name in ENDS:
@@ -53,6 +56,12 @@ def read_ends(metadata: Metadata, now: datetime, where: str = "") -> Metadata:
                 where,
             )
         check_time(at, name, where)
+        if name == EXPIRES and said is not None and at <= said:
+            raise BadInput(
+                f"{name} ({at.isoformat(timespec='seconds')}) is over: it was said at "
+                f"{said.isoformat(timespec='seconds')}; name a later time, or leave {name} out",
+                where,
+            )
         ends[name] = end_text(at)
     return {**metadata, **ends}
 

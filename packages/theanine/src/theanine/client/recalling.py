@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -22,11 +22,17 @@ from theanine.embeddings.base import Embedder
 from theanine.embeddings.static import bundled_embedder
 from theanine.errors import SettingsError, Stale
 from theanine.llm.chat import Chat
-from theanine.methods.base import Context, Method, Reply, ReplyOptions, stored_id
+from theanine.methods.base import (
+    Context,
+    Method,
+    Reply,
+    ReplyOptions,
+    recalls_from_log,
+    stored_id,
+)
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.methods.shared.pinned import reserve_pinned
 from theanine.methods.shared.recall import fit_parts
-from theanine.profile import BUDGET, Profile, find_profile
 from theanine.recall.context import RecallOptions
 from theanine.recall.verify import marked
 from theanine.retrieval.bounds import bound_index
@@ -41,6 +47,9 @@ from theanine.telemetry import RECORDS, STORE, memory_operation
 from theanine.tokenizer import count_tokens
 from theanine.types import SPOKEN, Part, Recollection, Scope, Turn, Utterance
 
+if TYPE_CHECKING:
+    from theanine.profile import Profile
+
 _log = logging.getLogger(__name__)
 
 DEFAULT_OPTIONS = RecallOptions()
@@ -49,6 +58,7 @@ NEWEST = 500
 _SHARE_OF_MODEL = 0.8  # of a deadline, after which what a model has given so far is used
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recalling:
     """Recalls and replies with the open parts that :class:`theanine.client.engine.Engine` has."""
 
@@ -60,10 +70,8 @@ class Recalling:
     chat: Chat | None
     clock: Clock
     reranking: RerankConfig | None
-    _words: WordIndexes
-
-    def __init__(self) -> None:
-        self._loads = SharedLoads[ScopeIndex]()
+    words: WordIndexes
+    loads: SharedLoads[ScopeIndex]
 
     async def recall(
         self,
@@ -78,8 +86,8 @@ class Recalling:
             loaded: ScopeIndex | None = None
             if options.deadline is not None:
                 memories = not self._needs_log_only(options)
-                load = partial(self._load, scope, memories=memories)
-                loaded = await self._loads.run((scope, memories), load)
+                load = partial(self.load, scope, memories=memories)
+                loaded = await self.loads.run((scope, memories), load)
             return await self.context(scope, options, recalling=True, loaded=loaded)
 
         return await self._search(open_context, dialogue, scope, options, shared)
@@ -110,7 +118,7 @@ class Recalling:
                 found = await recall()
             else:
                 attempts = [Attempt(recall=recall)]
-                if (self.chat and not self._recalls_from_log) or self.reranking:
+                if (self.chat and not recalls_from_log(self.method)) or self.reranking:
                     lacks = "there was no time for a model"
                     attempts.append(Attempt(recall=partial(recall, plain=True), lacks=lacks))
                 newest = partial(self._recall_newest, dialogue, scope, options)
@@ -125,7 +133,7 @@ class Recalling:
     ) -> Recollection:
         """Recall from the newest turns, which takes no model and no index that must be loaded."""
         state = await self.store.scope_version(scope)
-        index = await ScopeIndex.newest(self.store, scope, self.stored_method, state, NEWEST)
+        index = await ScopeIndex.newest(self.store, scope, stored_id(self.method), state, NEWEST)
         options = await self._with_hidden(scope, state, options)
         if options.bounds:
             index = await bound_index(index, options.bounds)
@@ -139,9 +147,10 @@ class Recalling:
         )
         return await self._recall(dialogue, context, open_method(DEFAULT))
 
-    async def _load(self, scope: Scope, *, memories: bool) -> ScopeIndex:
+    async def load(self, scope: Scope, *, memories: bool) -> ScopeIndex:
+        """Return the index of a scope, with what a recall searches."""
         index = await self.indexes.get(scope, memories=memories)
-        if self._recalls_from_log:
+        if recalls_from_log(self.method):
             await index.log(self.embedder, wait=False)
         return index
 
@@ -172,14 +181,14 @@ class Recalling:
         """Recall by this method, or another one by its name, and return the explanation."""
         if options.deadline is not None:
             raise SettingsError("an explanation has no deadline; leave deadline out")
-        engine = self
+        with_method = self
         if method not in (None, self.method.name):
-            engine = copy(self)
-            engine.method = open_method(method)
-            engine.indexes = self.indexes.with_method(engine.stored_method)
-        trace, found, context = await engine._trace(dialogue, scope, options)
-        budget = context.token_budget(engine._default_budget)
-        return await explain(engine.method.name, trace, found, context, budget)
+            other = open_method(method)
+            indexes = self.indexes.with_method(stored_id(other))
+            with_method = replace(self, method=other, indexes=indexes)
+        trace, found, context = await with_method._trace(dialogue, scope, options)
+        budget = context.token_budget(with_method._default_budget)
+        return await explain(with_method.method.name, trace, found, context, budget)
 
     async def search(
         self, dialogue: Sequence[Utterance], scope: Scope, options: RecallOptions, limit: int
@@ -196,7 +205,7 @@ class Recalling:
     async def search_words(self, scope: Scope, wanted: WordSearch, limit: int) -> SearchHits:
         """Return the turns that have all of some words."""
         with memory_operation("search_memory", scope.agent, scope.tenant) as span:
-            hits = await find_words(self._words, self.store, scope, wanted, limit, self.clock())
+            hits = await find_words(self.words, self.store, scope, wanted, limit, self.clock())
             span.attributes[RECORDS] = len(hits)
         return hits
 
@@ -235,7 +244,7 @@ class Recalling:
         profile, context = await self._profile_part(context, _user_name(dialogue, context))
         spoken = [turn for turn in dialogue if turn.role in SPOKEN]
         recollection = await method.recall(spoken, context)
-        if not getattr(method, "recalls_from_log", False):  # it marks its lines one by one
+        if not recalls_from_log(method):  # it marks its lines one by one
             recollection = self._marked(recollection, context)
         parts = [part for part in recollection.parts if not context.shows(part.source_turns)]
         if bounds := options.bounds:  # a merged statement may also tell what was before
@@ -271,6 +280,8 @@ class Recalling:
         if not context.options.profile:
             return [], context
         budget = context.token_budget(self._default_budget)
+        from theanine.profile import BUDGET, find_profile  # takes long to load
+
         found = await find_profile(context, name)
         text = found.within(BUDGET if budget is None else min(BUDGET, budget // 2))
         if not text:
@@ -281,9 +292,28 @@ class Recalling:
             context = replace(context, options=replace(context.options, budget=left))
         return [Part(text=text, memories=(), source_turns=tuple(turns), pinned=True)], context
 
-    async def profile(self, scope: Scope, name: str, options: RecallOptions) -> Profile:
-        """Return what is known of the user of a scope, who is called ``name``."""
-        return await find_profile(await self.context(scope, options, recalling=True), name)
+    async def profile(
+        self, scope: Scope, name: str, options: RecallOptions, *, with_model: bool = False
+    ) -> Profile:
+        """Return what is known of the user of a scope, who is called ``name``.
+
+        Raises SettingsError for ``with_model`` without a model, and Stale if something of the user
+        was erased while the model wrote.
+        """
+        from theanine.profile import find_profile, write_profile
+
+        context = await self.context(scope, options, recalling=True)
+        if not with_model:
+            return await find_profile(context, name)
+        if context.chat is None:
+            raise SettingsError(
+                "a profile with a model asks a language model, and none is set: "
+                "name one, or leave with_model out"
+            )
+        found = await write_profile(context, context.chat, name)
+        if (await self.store.scope_version(scope)).epoch != context.index.state.epoch:
+            raise Stale(f"something of {scope} was forgotten meanwhile; ask again")
+        return found
 
     async def reply(
         self,
@@ -313,18 +343,9 @@ class Recalling:
                 raise Stale(f"something of {other} was forgotten meanwhile; reply again")
         return reply, context.index.state.epoch
 
-    @property
-    def stored_method(self) -> str:
-        """The id under which the method's memories are stored."""
-        return stored_id(self.method)
-
-    @property
-    def _recalls_from_log(self) -> bool:
-        return getattr(self.method, "recalls_from_log", False)
-
     def _needs_log_only(self, options: RecallOptions) -> bool:
         """Return whether a recall reads no memories except those that it returns."""
-        return self._recalls_from_log and self.chat is None and not options.bounds
+        return recalls_from_log(self.method) and self.chat is None and not options.bounds
 
     async def context(
         self,
@@ -346,7 +367,7 @@ class Recalling:
         index = loaded
         if index is None:  # not falsy: an index of which no memories were read has the length 0
             index = await self.indexes.get(scope, memories=not log_only)
-        if not self._recalls_from_log:
+        if not recalls_from_log(self.method):
             await index.make_vectors(self.embedder)
         options = await self._with_hidden(scope, index.state, options)
         if options.hidden:

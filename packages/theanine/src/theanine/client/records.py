@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from anyio import to_thread
 
@@ -13,8 +13,6 @@ from theanine.client.engine import Engine
 from theanine.client.options import ListArguments, Moment
 from theanine.client.own_ends import read_ends, with_ends
 from theanine.errors import BadInput, NotFound, SettingsError
-from theanine.linking.topics import find_timelines
-from theanine.profile import Profile
 from theanine.quotes import without_attribution
 from theanine.store.values import ForgetReport, Hidden, UserSettings
 from theanine.telemetry import memory_operation
@@ -29,6 +27,9 @@ from theanine.types import (
     Timeline,
     Turn,
 )
+
+if TYPE_CHECKING:
+    from theanine.profile import Profile
 
 
 @check_arguments
@@ -138,24 +139,36 @@ class RecordOperations:
         else belongs to, and what only repeats another memory, is in none. With ``memory``, only the
         timeline of that one, which may be alone in it. Raises NotFound for an unknown memory.
         """
-        index = (await self._engine.context(self.scope)).index
+        index = (await self._engine.recalling.context(self.scope)).index
         memories = [each for each in index.memories if index.includes(each.id)]
         if memory is not None and memory not in {each.id for each in memories}:
             raise self._unknown(memory)
         links = [*index.graph.links.values()]
         assistants = await self._engine.store.assistants(self.scope)
+        from theanine.linking.topics import find_timelines  # takes long to load
+
         return await to_thread.run_sync(find_timelines, memories, links, memory, assistants)
 
-    async def profile(self, *, as_of: Moment | None = None) -> Profile:
+    async def profile(self, *, as_of: Moment | None = None, with_model: bool = False) -> Profile:
         """Return what is known of the user, in the user's own words; no model is asked.
 
         What holds now by area, with its turn, since when, what it was before and how sure it is;
         what changed lately; and the people, places and things that come up. It is made from the
         log as it is now: what was corrected or forgotten counts at once. With ``as_of``, it is what
-        was known then. Raises SettingsError for a time that can't be read.
+        was known then.
+
+        With ``with_model``, the client's language model writes the lines, in one call, each with
+        the turns that support it: short sentences instead of the user's words
+        (``ProfileLine.made_by``). The same words of the same user are asked about once; then the
+        reply is replayed.
+
+        Raises SettingsError for a time that can't be read, and for ``with_model`` without a model;
+        ModelError if the model fails, and Stale if something was forgotten meanwhile.
         """
         options = await self._engine.recall_options(self.scope, {"as_of": as_of})
-        return await self._engine.profile(self.scope, self.name, options)
+        return await self._engine.recalling.profile(
+            self.scope, self.name, options, with_model=with_model
+        )
 
     # one memory
 
@@ -214,7 +227,8 @@ class RecordOperations:
         text = redact(text) if redact else text
         ends = with_ends(None, expires, verify_by)
         if ends:
-            ends = read_ends(ends, await self._engine.now(self.scope))
+            now = await self._engine.now(self.scope)
+            ends = read_ends(ends, now, now)
         with memory_operation("update_memory", self.scope.agent, self.scope.tenant):
             [vector] = await embedder.embed([without_attribution(text)])
             return await self._engine.store.correct_memory(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from theanine.client.options import RecallArguments
 from theanine.errors import SettingsError
-from theanine.llm.base import RequestOptions, Tool
-from theanine.methods.base import ReplyOptions, ReplyPrompt
+from theanine.llm.base import ReplyPrompt, RequestOptions, Tool
+
+if TYPE_CHECKING:
+    from theanine.methods.base import ReplyOptions
 
 
 class ReplyArguments(RecallArguments, total=False):
@@ -39,6 +41,8 @@ def reply_options(
 
     Raises SettingsError for a value out of range, and for a tool that is not one.
     """
+    from theanine.methods.base import ReplyOptions
+
     if temperature is not None and not 0 <= temperature <= 2:
         raise SettingsError(f"temperature must be from 0 to 2, not {temperature!r}")
     if max_tokens is not None and max_tokens < 1:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from theanine.cancellation import finish
 from theanine.client.engine import Engine
@@ -14,9 +15,11 @@ from theanine.client.reply_options import ReplyArguments, reply_options
 from theanine.errors import Stale
 from theanine.messages import read_messages
 from theanine.messages.parts import as_json
-from theanine.methods.base import Reply
 from theanine.store.validate import check_time
 from theanine.types import FINISH, UNFINISHED, Message, Role, Scope, Turn, Utterance
+
+if TYPE_CHECKING:
+    from theanine.methods.base import Reply
 
 MAX_REPLIES = 3
 """Maximum attempts at a reply when something is forgotten during each."""
@@ -52,7 +55,7 @@ class Replying:
         for attempt in range(1, MAX_REPLIES + 1):
             turns = await self.turns()
             try:
-                reply, epoch = await self.engine.reply(
+                reply, epoch = await self.engine.recalling.reply(
                     turns, self.scope, name, bounds, replying, self.shared
                 )
             except Stale:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
 from theanine.client.hiding import find_hidden
-from theanine.methods.base import Context
-from theanine.retrieval.candidates import Candidate
-from theanine.retrieval.passages import split_passages
-from theanine.retrieval.trace import CandidateKey, RecordedTrace
-from theanine.retrieval.word_index import WordIndexes, WordSearch
+from theanine.folding import fold
 from theanine.store.base import Store
 from theanine.types import STATE, Memory, Recollection, Scope, Turn
+
+if TYPE_CHECKING:
+    from theanine.methods.base import Context
+    from theanine.retrieval.candidates import Candidate
+    from theanine.retrieval.trace import CandidateKey, RecordedTrace
+    from theanine.retrieval.word_index import WordIndexes, WordSearch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,16 +67,18 @@ async def find_words(
     where = wanted.bounds.where
     turns = {turn.id: turn for turn in await store.turns(scope, ids=ids if where else ids[:limit])}
     found = [turns[id] for id in ids if id in turns and where.matches(turns[id].metadata)]
-    words = set(wanted.words.casefold().split())
+    words = set(fold(wanted.words).split())
     hits = [_hit(turn, _passage(turn, words), (), 1.0, None) for turn in found[:limit]]
     return SearchHits(hits, len(found) if where else len(ids))
 
 
 def _passage(turn: Turn, words: set[str]) -> str:
     """Return the first passage of a turn that has the most of some words."""
+    from theanine.retrieval.passages import split_passages
+
     text = turn.full_text
     passages = [text[start:end].strip() for start, end in split_passages(text)]
-    return max(passages, key=lambda each: sum(word in each.casefold() for word in words))
+    return max(passages, key=lambda each: sum(word in fold(each) for word in words))
 
 
 async def find_hits(

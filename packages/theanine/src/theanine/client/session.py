@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal, Self, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast, overload
 
 import anyio
 
@@ -25,8 +25,7 @@ from theanine.client.replying import Replying
 from theanine.client.streaming import AsyncReplyStream
 from theanine.errors import BadInput, NotFound, SettingsError
 from theanine.messages import read_messages, write_messages
-from theanine.methods.base import Reply
-from theanine.remembering.remember import RememberReport
+from theanine.remembering.report import RememberReport
 from theanine.store.processes import process_holder
 from theanine.store.resent import LoggedTurn, select_new, separate_edits
 from theanine.store.validate import check_name, check_text, storable_utterances
@@ -42,6 +41,9 @@ from theanine.types import (
     Turn,
     Utterance,
 )
+
+if TYPE_CHECKING:
+    from theanine.methods.base import Reply
 
 _log = logging.getLogger(__name__)
 
@@ -161,7 +163,8 @@ class AsyncLiveSession:
             verify_by: when it is to be verified: from then on recollections and profiles say so,
                 and lists with ``due`` have it.
 
-        Raises BadInput for empty words, and for an id whose turn was forgotten.
+        Raises BadInput for empty words, for an id whose turn was forgotten, and for an ``expires``
+        that is not after ``at``.
         """
         metadata = with_ends(metadata, expires, verify_by)
         return await self._log_one("user", words, speaker or self._speaker, id, at, metadata)
@@ -244,7 +247,7 @@ class AsyncLiveSession:
         metadata: Metadata | None,
     ) -> list[Utterance]:
         if isinstance(messages, str):
-            check_name(messages, "the text", "")
+            check_name(sanitize(messages), "the text", "")
             messages = [{"role": "user", "content": messages}]
         listed = messages if isinstance(messages, Sequence) else [messages]
         names = speakers(self._scope, self._speaker)
@@ -427,7 +430,7 @@ class AsyncLiveSession:
         """
         bounds = await self._engine.recall_options(self._scope, options)
         shown = await self._dialogue.shown(self._count(last), in_steps=last is None)
-        recollection = await self._engine.recall(shown, self._scope, bounds, self._shared)
+        recollection = await self._engine.recalling.recall(shown, self._scope, bounds, self._shared)
         self._recalled = memory_ids(recollection, self._scope)
         return recollection
 

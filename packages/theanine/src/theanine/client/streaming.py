@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import anyio
 
 from theanine.cancellation import finish
-from theanine.methods.base import Reply
+
+if TYPE_CHECKING:
+    from theanine.methods.base import Reply
 
 
 class AsyncReplyStream:

@@ -9,7 +9,18 @@ from datetime import datetime
 from functools import partial, wraps
 from inspect import isawaitable, signature
 from threading import Event
-from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Self,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 from weakref import finalize
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -23,10 +34,12 @@ from theanine.client.streaming import AsyncReplyStream
 from theanine.client.user import AsyncUserMemory, ScopedOperations
 from theanine.client.worker import CONCURRENCY, GRACE, POLL, AsyncWorker
 from theanine.errors import StoreError
-from theanine.methods.base import Reply
-from theanine.remembering.remember import LEASE, Progress
+from theanine.remembering.report import LEASE, Progress
 from theanine.store.processes import check_process
 from theanine.types import Metadata, Scope
+
+if TYPE_CHECKING:
+    from theanine.methods.base import Reply
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -228,7 +241,9 @@ class LiveSession(_Handle):
     @wraps(AsyncLiveSession.reply)
     def reply(self, **options: Any) -> ReplyStream | Reply:
         reply = _result(self.portal, partial(self.inner.reply, **options))
-        return reply if isinstance(reply, Reply) else ReplyStream(reply, self._client)
+        if isinstance(reply, AsyncReplyStream):
+            return ReplyStream(reply, self._client)
+        return reply
 
     end = _run(AsyncLiveSession.end)
 

@@ -20,14 +20,14 @@ from theanine.client.worker import CONCURRENCY, GRACE, POLL
 from theanine.clock import Clock
 from theanine.embeddings.base import Embedder, Reranker
 from theanine.filters import Where
-from theanine.llm.base import ChatModel
+from theanine.llm.base import ChatModel, ReplyPrompt
 from theanine.llm.limits import Limits
 from theanine.llm.prompt_folder import PromptFolder
 from theanine.llm.settings import ModelSettings
-from theanine.methods.base import Method, Reply, ReplyPrompt
+from theanine.methods.base import Method, Reply
 from theanine.profile import Profile
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
-from theanine.remembering.remember import LEASE, Progress, RememberReport
+from theanine.remembering.report import LEASE, Progress, RememberReport
 from theanine.retrieval.ranking import RankingConfig
 from theanine.store.base import Store
 from theanine.store.values import CostLine, ForgetReport, Pending, UserSettings
@@ -200,7 +200,8 @@ class LiveSession(_Handle):
             verify_by: when it is to be verified: from then on recollections and profiles say so,
                 and lists with ``due`` have it.
 
-        Raises BadInput for empty words, and for an id whose turn was forgotten."""
+        Raises BadInput for empty words, for an id whose turn was forgotten, and for an ``expires``
+        that is not after ``at``."""
 
     def say(
         self,
@@ -685,13 +686,21 @@ class UserMemory(_Handle, _Operations):
         else belongs to, and what only repeats another memory, is in none. With ``memory``, only the
         timeline of that one, which may be alone in it. Raises NotFound for an unknown memory."""
 
-    def profile(self, *, as_of: Moment | None = None) -> Profile:
+    def profile(self, *, as_of: Moment | None = None, with_model: bool = False) -> Profile:
         """Return what is known of the user, in the user's own words; no model is asked.
 
         What holds now by area, with its turn, since when, what it was before and how sure it is;
         what changed lately; and the people, places and things that come up. It is made from the
         log as it is now: what was corrected or forgotten counts at once. With ``as_of``, it is what
-        was known then. Raises SettingsError for a time that can't be read."""
+        was known then.
+
+        With ``with_model``, the client's language model writes the lines, in one call, each with
+        the turns that support it: short sentences instead of the user's words
+        (``ProfileLine.made_by``). The same words of the same user are asked about once; then the
+        reply is replayed.
+
+        Raises SettingsError for a time that can't be read, and for ``with_model`` without a model;
+        ModelError if the model fails, and Stale if something was forgotten meanwhile."""
 
     def cancel_remembering(self, session: int) -> bool:
         """Never remember a session that has ended; False if it was cancelled before.

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from theanine.client.arguments import check_arguments
 from theanine.client.background import Remembering
 from theanine.client.engine import Engine
-from theanine.client.explaining import Explanation
 from theanine.client.options import (
     SEARCH_LIMIT,
     Moment,
@@ -24,14 +23,11 @@ from theanine.client.own_ends import with_ends
 from theanine.client.records import RecordOperations
 from theanine.client.redaction import redact_transcript, redact_utterances
 from theanine.client.reply_options import ReplyArguments, reply_options
-from theanine.client.searching import SearchHits
 from theanine.client.session import WINDOW, AddReport, AsyncLiveSession, assistant_name, speakers
 from theanine.errors import BadInput
 from theanine.messages import read_messages
-from theanine.methods.base import Reply
-from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
-from theanine.remembering.remember import Progress, RememberReport
-from theanine.retrieval.word_index import WordSearch
+from theanine.messages.transcript import split_transcript
+from theanine.remembering.report import Progress, RememberReport
 from theanine.store.validate import check_name, check_scope, repair_utterance
 from theanine.store.values import CostLine, ForgetReport, Logged, Pending
 from theanine.types import (
@@ -44,6 +40,12 @@ from theanine.types import (
     Turn,
     Utterance,
 )
+
+if TYPE_CHECKING:
+    from theanine.client.explaining import Explanation
+    from theanine.client.searching import SearchHits
+    from theanine.methods.base import Reply
+    from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 
 TURNS_LOGGED_AT_ONCE = 1_000
 """Turns of a history after which its sessions so far are committed; other writers wait until then.
@@ -310,7 +312,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             ModelError: the embedder failed, or a model that the method can't do without.
             SettingsError: an option is out of range, or the method has no relevance to compare.
         """
-        return await self._engine.recall(
+        return await self._engine.recalling.recall(
             self._dialogue(dialogue),
             self.scope,
             await self._engine.recall_options(self.scope, options),
@@ -337,7 +339,9 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         dialogue, limit = self._dialogue(query), options.get("limit", SEARCH_LIMIT)
         bounds = await self._engine.recall_options(self.scope, search_bounds(options))
         if not options.get("exact"):
-            return await self._engine.search(dialogue, self.scope, bounds, limit)
+            return await self._engine.recalling.search(dialogue, self.scope, bounds, limit)
+        from theanine.retrieval.word_index import WordSearch
+
         wanted = WordSearch(
             words=query,
             speaker=options.get("speaker"),
@@ -345,7 +349,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             oldest_first=bool(options.get("oldest_first")),
             bounds=bounds.bounds,
         )
-        return await self._engine.search_words(self.scope, wanted, limit)
+        return await self._engine.recalling.search_words(self.scope, wanted, limit)
 
     async def explain(
         self,
@@ -380,7 +384,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             dialogue = before
             if options.get("as_of") is None:
                 options["as_of"] = before[-1].at
-        explanation = await self._engine.explain(
+        explanation = await self._engine.recalling.explain(
             self._dialogue(dialogue),
             self.scope,
             await self._engine.recall_options(self.scope, options),
@@ -401,7 +405,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         ``prompt="transcript"``, the reply may be in the place of anyone in the dialogue.
         """
         recall, replying = reply_options(False, **options)
-        reply, _ = await self._engine.reply(
+        reply, _ = await self._engine.recalling.reply(
             self._dialogue(dialogue),
             self.scope,
             speaker or assistant_name(self.scope),
@@ -453,7 +457,24 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             )
         names = speakers(self.scope, self.name)
         utterances = read_messages(dialogue, names, self._engine.clock())
+        if len(utterances) == 1:
+            utterances = self._turns_of(utterances[0])
         return [*map(repair_utterance, redact_utterances(utterances, self._engine.redact))]
+
+    def _turns_of(self, utterance: Utterance) -> list[Utterance]:
+        """Return the turns of a dialogue that is written into one text, or the text."""
+        users = {self.scope.user, self.name, utterance.speaker}
+        turns = split_transcript(utterance.text, users)
+        agents = {"assistant", "ai", "bot", assistant_name(self.scope).casefold()}
+        return [
+            replace(
+                utterance,
+                text=text,
+                speaker=speaker,
+                role="assistant" if speaker.casefold() in agents else "user",
+            )
+            for speaker, text in turns
+        ] or [utterance]
 
     # maintenance
 

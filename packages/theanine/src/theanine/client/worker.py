@@ -25,7 +25,7 @@ from theanine.client.engine import Engine
 from theanine.errors import EmbedderMismatch, SettingsError, StoreError, TheanineError
 from theanine.remembering.expire import forget_expired
 from theanine.remembering.left_out import for_each_scope
-from theanine.remembering.remember import Progress, RememberReport
+from theanine.remembering.report import Progress, RememberReport
 from theanine.types import Scope
 
 _log = logging.getLogger(__name__)

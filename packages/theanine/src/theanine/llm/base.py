@@ -11,6 +11,11 @@ from theanine.llm.bounds import ReplyBounds
 MessageRole = Literal["system", "user", "assistant", "tool"]
 
 
+ReplyPrompt = Literal["chat", "transcript"]
+"""The form of a reply's prompt: a chat whose turns are messages, or the dialogue quoted in one
+message, as the papers have it and as a reply in anybody's place needs it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """A function of the application that the model may ask it to call.

@@ -188,7 +188,10 @@ def _translate_api_error(error: ModelAPIError, name: str, address: str) -> Model
             f"{message}. Check the key in the environment (such as OPENAI_API_KEY)"
         )
     if isinstance(error, ModelNotFoundError):
-        return ModelRejected(f"{message}. Check the model's name and the base URL")
+        advice = "Check the model's name and the base URL"
+        if not urlsplit(address).path.strip("/"):
+            advice += f"; where an API is below /v1, as most are, that is {address.rstrip('/')}/v1"
+        return ModelRejected(f"{message}. {advice}")
     if isinstance(error, ModelContextWindowExceededError):
         return ModelRejected(
             f"{message}. The prompt is too long for this model: choose one with a larger context"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Literal, Protocol
+from typing import Protocol
 
-from theanine.llm.base import DEFAULT_REQUEST, RawReply, RequestOptions, ToolCall
+from theanine.llm.base import DEFAULT_REQUEST, RawReply, ReplyPrompt, RequestOptions, ToolCall
 from theanine.llm.chat import ScopedChat
 from theanine.recall.context import RecallContext
 from theanine.types import (
@@ -23,10 +23,6 @@ from theanine.types import (
     Usage,
     Utterance,
 )
-
-ReplyPrompt = Literal["chat", "transcript"]
-"""The form of a reply's prompt: a chat whose turns are messages, or the dialogue quoted in one
-message, as the papers have it and as a reply in anybody's place needs it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +132,11 @@ def stored_id(method: Method) -> str:
     It is its own, or that of the method whose memories it shares.
     """
     return getattr(method, "memories_of", method.name)
+
+
+def recalls_from_log(method: Method) -> bool:
+    """Return whether a method searches the log itself, remembered or not."""
+    return getattr(method, "recalls_from_log", False)
 
 
 class Method(Protocol):

@@ -1,42 +1,49 @@
-"""Methods by id: the built-in ones, and those that installed packages register."""
+"""Methods by id: the built-in ones, and those that installed distributions register."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import TypeAdapter, ValidationError
-
-from theanine.errors import SettingsError
-from theanine.methods.base import Method, stored_id
+from theanine.errors import MissingExtra, SettingsError
 from theanine.suggestion import suggest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
+
+    from theanine.methods.base import Method
 
 GROUP = "theanine.methods"
 """Entry point group in which a package registers methods: ``id = "module:Class"``."""
 
 METHODS: Mapping[str, str] = {
     "theanine": "theanine.methods.theanine.method:Theanine",
-    "no-memory": "theanine.methods.baselines.method:NoMemory",
-    "full-history": "theanine.methods.baselines.method:FullHistory",
-    "all-memories": "theanine.methods.statements.method:AllMemories",
-    "memory-retrieval": "theanine.methods.statements.method:MemoryRetrieval",
-    "utterance": "theanine.methods.units.method:Utterances",
-    "exchange": "theanine.methods.units.method:Exchanges",
-    "session": "theanine.methods.units.method:Sessions",
     "theanine-paper": "theanine.methods.theanine.paper:TheaninePaper",
-    "secom": "theanine.methods.secom.method:Secom",
-    "memory-update": "theanine.methods.memory_update.method:MemoryUpdate",
-    "memorybank": "theanine.methods.memorybank.method:MemoryBank",
-    "recursive-summary": "theanine.methods.recursive_summary.method:RecursiveSummary",
-    "summary-buffer": "theanine.methods.summary_buffer.method:SummaryBuffer",
-    "conditional": "theanine.methods.conditional.method:Conditional",
-    "memochat": "theanine.methods.memochat.method:MemoChat",
-    "comedy": "theanine.methods.comedy.method:Comedy",
 }
 """The built-in methods and their classes, which are imported on first use."""
+
+EXTRA_METHODS = (
+    "no-memory",
+    "full-history",
+    "all-memories",
+    "memory-retrieval",
+    "utterance",
+    "exchange",
+    "session",
+    "secom",
+    "memory-update",
+    "memorybank",
+    "recursive-summary",
+    "summary-buffer",
+    "conditional",
+    "memochat",
+    "comedy",
+)
+"""The methods of the distribution ``theanine-methods``, which the extra ``methods`` installs."""
 
 DEFAULT = "theanine"
 """The method of a new store when none is named."""
@@ -46,26 +53,32 @@ PARTS = ("name", "Config", "remember", "recall", "respond", "estimate")
 
 
 def names() -> list[str]:
-    """Return the ids of all methods, the built-in ones first."""
-    return [*METHODS, *sorted({point.name for point in entry_points(group=GROUP)} - set(METHODS))]
+    """Return the ids of all methods that are installed, the built-in ones first."""
+    installed = {point.name for point in _installed()}
+    ours = [*METHODS, *(name for name in EXTRA_METHODS if name in installed)]
+    return [*ours, *sorted(installed - set(ours))]
 
 
 def method_class(name: str) -> Any:
     """Return the class of a method; it is called with a ``Config`` instance or None.
 
     Raises SettingsError for an unknown id, and for a package that fails to import or registers
-    something other than a method.
+    something other than a method; MissingExtra for a method of the extra ``methods`` without it.
     """
     if target := METHODS.get(name):
         module, _, attribute = target.partition(":")
         return getattr(import_module(module), attribute)
-    for point in entry_points(group=GROUP, name=name):
+    for point in _installed():
+        if point.name != name:
+            continue
         try:
             return _checked(point.load(), point)
         except (ImportError, AttributeError, SyntaxError) as error:
             raise SettingsError(
                 f"the method {name} of {point.value} failed to load: {error}"
             ) from error
+    if name in EXTRA_METHODS:
+        raise MissingExtra("methods", f"the method {name}")
     raise SettingsError(
         f"unknown method {name!r}{suggest(name, names())}; there are: {', '.join(names())}"
     )
@@ -87,7 +100,22 @@ def stored_method(name: str) -> str:
 
     A method that isn't installed has its own.
     """
-    return stored_id(method_class(name)) if name in names() else name
+    from theanine.methods.base import stored_id
+
+    is_installed = name in METHODS or name in names()
+    return stored_id(method_class(name)) if is_installed else name
+
+
+def _installed() -> EntryPoints:
+    return _installed_on(tuple(sys.path), tuple(sys.meta_path))
+
+
+@cache
+def _installed_on(path: tuple[str, ...], finders: tuple[object, ...]) -> EntryPoints:
+    """Return the methods of the distributions of a path: to read them takes some 50 ms."""
+    from importlib.metadata import entry_points  # takes long, and the default needs none
+
+    return entry_points(group=GROUP)
 
 
 def _checked(kind: Any, point: EntryPoint) -> Any:
@@ -133,6 +161,8 @@ def all_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parse(name: str, kind: Any, settings: Mapping[str, Any]) -> Any:
+    from pydantic import TypeAdapter, ValidationError  # takes long to load
+
     valid = {field.name for field in fields(kind)}
     if unknown := sorted(map(str, set(settings) - valid - {"paper"})):
         raise SettingsError(
@@ -151,6 +181,8 @@ def _parse(name: str, kind: Any, settings: Mapping[str, Any]) -> Any:
 
 def _paper(name: str, kind: Any, value: object) -> Any:
     """Return the settings of the paper, or of the version of it, that ``value`` asks for."""
+    from pydantic import TypeAdapter, ValidationError
+
     versions: tuple[str, ...] = getattr(kind, "paper_versions", ())
     if str(value) in versions:
         return kind.paper(str(value))

@@ -20,7 +20,8 @@ from theanine.llm.base import PricedModel
 from theanine.llm.chat import Chat
 from theanine.methods.base import Estimate, Method, remembered_turns, stored_id
 from theanine.remembering.left_out import LeftOut, for_each_scope
-from theanine.remembering.remember import Progress, RememberReport, RememberWorker
+from theanine.remembering.remember import RememberWorker
+from theanine.remembering.report import Progress, RememberReport
 from theanine.retrieval.scope_cache import ScopeCache
 from theanine.store.base import Store
 from theanine.store.values import Pending

@@ -7,7 +7,7 @@ the replies that a model has already given.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -34,6 +34,7 @@ from theanine.errors import (
 )
 from theanine.llm.chat import Chat, ScopedChat
 from theanine.methods.base import Context, Method, remembered_turns, stored_id
+from theanine.remembering.report import LEASE, GoesOn, Progress, RememberReport
 from theanine.retrieval.scope_cache import ScopeCache
 from theanine.store.base import Store
 from theanine.store.processes import lease_holder
@@ -43,8 +44,6 @@ from theanine.types import MemoryBatch, Scope, Session, Usage
 
 _log = logging.getLogger(__name__)
 
-LEASE = timedelta(minutes=2)
-"""How long a lease lasts; it is renewed four times in that time."""
 POLL = 0.1
 """Seconds between attempts to get a lease that another process holds."""
 ATTEMPTS_BEFORE_NOTICE = 10
@@ -60,51 +59,6 @@ WAIT_FACTOR = 4
 """How much longer they wait after each further one; five waits add up to 5.7 hours."""
 MAX_TAKEOVERS = 3
 """How often a scope's lease may be lost, such as by forgetting, before that is a failure."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RememberReport:
-    """The result of remembering one session.
-
-    Attributes:
-        session: its number; 0 if the data of the user is damaged, and not by one session.
-        memories, links: how many were committed.
-        pairs: how many (older, newer) pairs were compared for a relation.
-        usage: model calls and tokens.
-        notes: messages for the user, such as a step that fell back to its local version, or a reply
-            that was cut off.
-        failure: why the session is still pending, or None. It may quote what was said.
-        damaged: whether that is because stored data can't be read.
-        error: the type of the error that it failed by; empty if it didn't.
-        attempts: how often the session has failed by now.
-        set_aside: whether it has failed so often that no worker tries it again.
-        seconds: how long it took.
-    """
-
-    scope: Scope
-    session: int
-    memories: int = 0
-    links: int = 0
-    pairs: int = 0
-    usage: Usage = field(default_factory=Usage)
-    notes: tuple[str, ...] = ()
-    failure: str | None = None
-    damaged: bool = False
-    error: str = ""
-    attempts: int = 0
-    set_aside: bool = False
-    seconds: float = 0.0
-
-    def __str__(self) -> str:
-        result = self.failure or f"memories={self.memories} links={self.links}"
-        session = f", session {self.session}" if self.session else ""
-        return f"{self.scope}{session}: {result}"
-
-
-Progress = Callable[[RememberReport], None]
-"""Called after each session."""
-GoesOn = Callable[[Sequence[RememberReport]], bool]
-"""Whether to go on after the sessions so far."""
 
 
 @dataclass(slots=True)

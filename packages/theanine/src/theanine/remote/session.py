@@ -18,7 +18,7 @@ from theanine.client.own_ends import with_ends
 from theanine.client.reply_options import ReplyArguments
 from theanine.client.session import Words
 from theanine.methods.base import Reply
-from theanine.remembering.remember import RememberReport
+from theanine.remembering.report import RememberReport
 from theanine.remote.requests import (
     RequestOptions,
     call_for_user,

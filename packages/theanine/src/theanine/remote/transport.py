@@ -210,8 +210,9 @@ class Transport:
                 return self._other_service(f"status {answer.status_code}"), ""
             detail = f"the service answered {answer.status_code} without a reason"
             return errors.StoreError(detail), ""
-        if problem["detail"] == "Not Found":  # of no route, whose errors say what is not found
-            return self._other_service("there is no such path"), code
+        # Of no route, whose errors say what is not found; "Not Found" is an older service's.
+        if problem["detail"].startswith((errors.NO_SUCH_PATH, "Not Found")):
+            return self._other_service(errors.NO_SUCH_PATH), code
         if code == "unauthorized":
             reason = "the key in key= is unknown, expired or revoked"
             if not self._has_key:

@@ -27,7 +27,7 @@ from theanine.messages import read_messages
 from theanine.methods.base import Reply
 from theanine.profile import Profile
 from theanine.remembering.rebuild import RebuildReport
-from theanine.remembering.remember import Progress, RememberReport
+from theanine.remembering.report import Progress, RememberReport
 from theanine.remote.requests import (
     RequestOptions,
     call_for_user,
@@ -217,10 +217,13 @@ class AsyncRemoteUser:
         """Return what is remembered of each matter, oldest first, as a timeline with a title."""
         return await self._call(list[Timeline], "GET", "/timelines", params=given(memory=memory))
 
-    async def profile(self, *, as_of: Moment | None = None) -> Profile:
+    async def profile(self, *, as_of: Moment | None = None, with_model: bool = False) -> Profile:
         """Return what is known of the user; see :meth:`theanine.AsyncUserMemory.profile`."""
-        params = given(as_of=as_of and moment_text(as_of))
-        return await self._call(Profile, "GET", "/profile", params=params)
+        name = self.name if self.name != self.scope.user else None
+        options = given(as_of=as_of and moment_text(as_of), name=name)
+        if with_model:
+            return await self._call(Profile, "POST", "/profile", body=options, safe=True)
+        return await self._call(Profile, "GET", "/profile", params=options)
 
     async def warm_up(self) -> None:
         """Have the service load what a recall needs; it doesn't wait for vectors."""

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from errno import ENOSPC
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import sqlalchemy as sa
@@ -28,7 +28,6 @@ from theanine.errors import (
 )
 from theanine.private_files import touch
 from theanine.store import sidecar_files
-from theanine.store.residue_scan import Probes, read_blocks
 from theanine.store.sql import erasure, upgrade
 from theanine.store.sql import schema as t
 from theanine.store.sql.database import P, T, Work
@@ -37,6 +36,9 @@ from theanine.store.sql.scopes import cache_numbers
 from theanine.store.sql.store import SqlStore
 from theanine.store.values import ScopeVersion
 from theanine.types import Scope
+
+if TYPE_CHECKING:
+    from theanine.store.residue_scan import Probes
 
 APPLICATION_ID = 0x74686561
 """Identifies our files: "thea" in SQLite's header."""
@@ -88,7 +90,7 @@ class SqliteStore(SqlStore):
         super().__init__(str(path))
         if not str(path) or str(path) == ":memory:":
             raise SettingsError("a store needs a file; name one, such as memory.db")
-        self.path = Path(path).expanduser()
+        self.path = Path(path).expanduser().absolute()  # wherever the process goes later
         self._read_only = read_only
         self._writer = threading.Lock()
         self._quick_lock = threading.Lock()
@@ -429,6 +431,8 @@ class SqliteStore(SqlStore):
         return [fault for fault in faults if fault != "ok"]
 
     def _scrub_files(self, engine: sa.Engine, probes: Probes, scope_id: int) -> bool:
+        from theanine.store.residue_scan import read_blocks  # most commands erase nothing
+
         self._clean_files(engine, _BUSY_TIMEOUT)
         remaining = probes.find(read_blocks(self.files))
         with self._read_transaction(

@@ -11,7 +11,7 @@ from typing import Any, cast, get_args
 
 from theanine.clock import fault_of_time
 from theanine.errors import BadInput
-from theanine.tokenizer import sanitize
+from theanine.tokenizer import sanitize, sanitize_json
 from theanine.types import Message, Metadata, Role, Scope, Transcript, Utterance
 
 MAX_TEXT = 4 * 1024 * 1024
@@ -154,6 +154,9 @@ def repair_utterance(utterance: Utterance) -> Utterance:
         for name in ("text", "speaker", "attachment")
         if isinstance(value := getattr(utterance, name), str) and sanitize(value) != value
     }
+    content = [sanitize_json(dict(part)) for part in utterance.content]
+    if content != [*utterance.content]:
+        repaired["content"] = tuple(content)
     metadata = repair_metadata(utterance.metadata)
     if metadata is not utterance.metadata:
         repaired["metadata"] = metadata

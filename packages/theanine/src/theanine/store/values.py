@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from theanine.filters import NO_FILTER, Filter
+from theanine.folding import fold
 from theanine.types import Scope, Turn, Usage, Utterance
 
 
@@ -107,7 +105,7 @@ class Listing:
         limit: maximum number of rows; None for all.
         after: the number of the row that they come after; None begins at the start.
         newest_first: from the highest number down.
-        search: words that each row has, in any case and order.
+        search: words that each row has, as :func:`theanine.folding.fold` has them, in any order.
         since, until: bounds of when it was said, inclusive; aware.
         where: what its metadata matches.
         in_effect: whether memories that were corrected, and the turns behind them, are left out.
@@ -126,12 +124,12 @@ class Listing:
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of ``search``, in lower case."""
-        return frozenset(self.search.casefold().split())
+        """The words of ``search``, folded."""
+        return frozenset(fold(self.search).split())
 
     def matches(self, text: str) -> bool:
         """Return whether a text has all words."""
-        folded = text.casefold()
+        folded = fold(text)
         return all(word in folded for word in self.words)
 
 
@@ -337,13 +335,6 @@ class ForgetReport:
     def __str__(self) -> str:
         erased = f"sessions={self.sessions} turns={self.turns} memories={self.memories}"
         return f"{self.scope}: erased {erased}, {'' if self.verified else 'not '}verified"
-
-
-def stored_vectors(rows: NDArray[Any]) -> NDArray[np.float32]:
-    """Return vectors as a store returns them: rounded to float16, then of unit norm or zero."""
-    vectors = rows.astype(np.float16).astype(np.float32)
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, np.where(norms == 0, 1, norms), dtype=np.float32)
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """Test your agent against a scripted model: in this process, or over real HTTP on loopback.
 
-``ScriptedServer`` speaks the OpenAI API and can fail in every way that a provider can;
+``ScriptedServer`` speaks the APIs of OpenAI and Anthropic, and can fail in all ways that they can;
 ``ScriptedModel``, ``HashEmbedder`` and ``OverlapReranker`` need no server. All are deterministic.
 ``theanine.testing.contract`` is the contract that a method of your own can be held to.
 """

@@ -1,10 +1,9 @@
-"""An OpenAI-compatible HTTP server on loopback that answers by a script."""
+"""An HTTP server on loopback with the APIs of OpenAI and Anthropic that answers by a script."""
 
 from __future__ import annotations
 
 import base64
 import json
-import re
 import socket
 import sys
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from typing import Any, Self, cast
 from theanine.embeddings.hashing import HashEmbedder
 from theanine.errors import ModelRejected
 from theanine.testing.answers import answer
+from theanine.testing.dialects import DIALECTS, ChatCompletions, Dialect
 from theanine.testing.faults import Delay, Drop, Outcome, Reply, Status, Truncate
 from theanine.testing.script import Script, writer
 from theanine.tokenizer import count_tokens
@@ -39,7 +39,7 @@ class Call:
 
 
 class ScriptedServer:
-    """Serves ``/v1/chat/completions``, ``/v1/embeddings`` and ``/v1/models`` in threads.
+    """Serves ``/v1/chat/completions``, ``/v1/messages``, ``/v1/embeddings`` and ``/v1/models``.
 
     ::
 
@@ -79,7 +79,7 @@ class ScriptedServer:
     @property
     def calls(self) -> list[Call]:
         """All chat requests so far, in order of arrival."""
-        return [call for call in self._seen() if call.path.endswith("/chat/completions")]
+        return [call for call in self._seen() if _dialect(call.path)]
 
     @property
     def embedding_calls(self) -> list[Call]:
@@ -197,26 +197,26 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path.endswith("/models"):
             self._send(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
         else:
-            self._send(404, _error(f"no such path: {self.path}"))
+            self._send(404, _error(404, f"no such path: {self.path}"))
 
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length", "0"))
         try:
             body = json.loads(self.rfile.read(length))
         except ValueError:
-            self._send(400, _error("the body is not JSON"))
+            self._send(400, _error(400, "the body is not JSON"))
             return
         index = self.owner.record(self.path, body)
-        if self.path.endswith("/chat/completions"):
-            self._chat(body, index)
+        if dialect := _dialect(self.path):
+            self._chat(body, index, dialect)
         elif self.path.endswith("/embeddings"):
             self._send(200, self.owner.embeddings(body))
             self.owner.finish(index, "answered")
         else:
-            self._send(404, _error(f"no such path: {self.path}"))
+            self._send(404, _error(404, f"no such path: {self.path}"))
             self.owner.finish(index, "status 404")
 
-    def _chat(self, body: Mapping[str, Any], index: int) -> None:
+    def _chat(self, body: Mapping[str, Any], index: int, dialect: Dialect) -> None:
         outcome = self.owner.outcome(body)
         if isinstance(outcome, Drop):
             self.owner.finish(index, "dropped")
@@ -224,11 +224,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
         elif isinstance(outcome, Status):
             self.owner.finish(index, f"status {outcome.status}")
-            self._send(outcome.status, _error(outcome.message, outcome.code), outcome.retry_after)
+            error = dialect.error(outcome.status, outcome.message, outcome.code)
+            self._send(outcome.status, error, outcome.retry_after)
         elif body.get("stream"):
-            self._stream(body, outcome, index)
+            self._stream(body, outcome, index, dialect)
         else:
-            completion = _completion(body, outcome)
+            completion = dialect.whole(body, outcome)
             self.owner.finish(index, "answered")  # before the client can have read it
             try:
                 self._send(200, completion)
@@ -236,23 +237,23 @@ class _Handler(BaseHTTPRequestHandler):
                 self.owner.finish(index, "gone")
                 raise
 
-    def _stream(self, body: Mapping[str, Any], reply: Reply, index: int) -> None:
+    def _stream(self, body: Mapping[str, Any], reply: Reply, index: int, dialect: Dialect) -> None:
         """Send the answer word by word, as server-sent events."""
         self.close_connection = True
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
-        events = _events(body, reply)
+        events = dialect.events(body, reply)
         try:
             for position, event in enumerate(events):
-                if position == reply.break_after:
+                if position - dialect.before_words == reply.break_after:
                     self.owner.finish(index, "dropped")
                     self.connection.shutdown(socket.SHUT_RDWR)
                     return
                 if position == len(events) - 1:
                     self.owner.finish(index, "answered")
-                self.wfile.write(f"data: {event}\n\n".encode())
+                self.wfile.write(event.encode())
                 self.wfile.flush()
                 if reply.pause:
                     self.owner.wait(reply.pause)
@@ -276,69 +277,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing: tests read ``calls``."""
 
 
-def _completion(request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
-    if reply.refusal is not None:
-        message["content"] = None
-    if reply.tool_calls:
-        message["tool_calls"] = _tool_calls(reply)
-    choice = {"index": 0, "message": message, "finish_reason": _finish(reply)}
-    return _response(request, "chat.completion", [choice]) | {"usage": _usage(request, reply)}
+_error = ChatCompletions().error
 
 
-def _events(request: Mapping[str, Any], reply: Reply) -> list[str]:
-    """Return the data of the events of a streamed answer."""
-    deltas: list[dict[str, Any]] = [{"content": word} for word in re.findall(r"\S+\s*", reply.text)]
-    if reply.refusal is not None:
-        deltas = [{"refusal": reply.refusal}]
-    if reply.tool_calls:
-        calls = [{"index": index, **call} for index, call in enumerate(_tool_calls(reply))]
-        deltas.append({"tool_calls": calls})
-    choices: list[dict[str, Any]] = [
-        *({"index": 0, "delta": delta, "finish_reason": None} for delta in deltas),
-        {"index": 0, "delta": {}, "finish_reason": _finish(reply)},
-    ]
-    events = [_response(request, "chat.completion.chunk", [choice]) for choice in choices]
-    usage = {"usage": _usage(request, reply)}
-    events.append(_response(request, "chat.completion.chunk", []) | usage)
-    return [*map(json.dumps, events), "[DONE]"]
-
-
-def _response(request: Mapping[str, Any], kind: str, choices: list[Any]) -> dict[str, Any]:
-    return {
-        "id": "chatcmpl-scripted",
-        "object": kind,
-        "created": 1_700_000_000,
-        "model": request.get("model", "scripted"),
-        "choices": choices,
-    }
-
-
-def _finish(reply: Reply) -> str:
-    return "tool_calls" if reply.tool_calls else reply.finish
-
-
-def _tool_calls(reply: Reply) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": call.id,
-            "type": "function",
-            "function": {"name": call.name, "arguments": json.dumps(dict(call.arguments))},
-        }
-        for call in reply.tool_calls
-    ]
-
-
-def _usage(request: Mapping[str, Any], reply: Reply) -> dict[str, int]:
-    prompt = sum(count_tokens(str(m.get("content", ""))) for m in request.get("messages", ()))
-    input_tokens = prompt if reply.input_tokens is None else reply.input_tokens
-    output_tokens = count_tokens(reply.text) if reply.output_tokens is None else reply.output_tokens
-    return {
-        "prompt_tokens": input_tokens,
-        "completion_tokens": output_tokens,
-        "total_tokens": input_tokens + output_tokens,
-    }
-
-
-def _error(message: str, code: str | None = None) -> dict[str, Any]:
-    return {"error": {"message": message, "type": "scripted", "code": code}}
+def _dialect(path: str) -> Dialect | None:
+    """Return the API of a path for chats; None for other paths."""
+    path = path.partition("?")[0]
+    return next((dialect for end, dialect in DIALECTS.items() if path.endswith(end)), None)

@@ -56,14 +56,6 @@ NEGATION = _cue(
     r"not|never|no|none|nobody|nothing|neither|nor|without|don't|doesn't|didn't|isn't|aren't|"
     r"wasn't|weren't|won't|wouldn't|can't|cannot|couldn't|haven't|hasn't|hadn't|shouldn't"
 )
-EFFECT_THEN_CAUSE = _cue(r"because(?: of)?|due to|thanks to|on account of|as a result of|owing to")
-CAUSE_THEN_EFFECT = _cue(
-    r"so that|and so|that's why|which is why|that is why|therefore|as a result|led (?:me |us |"
-    r"him |her |them )?to|leading to|caused|causing|made (?:me|us|him|her|them)|makes (?:me|"
-    r"us|him|her|them)|inspired (?:me|us|him|her|them) to|pushed (?:me|us|him|her|them) to|"
-    r"got (?:me|us|him|her|them) (?:into|to)|encouraged (?:me|us|him|her|them) to|resulted in|"
-    r"resulting in"
-)
 TIME = _cue(
     r"yesterday|today|tonight|tomorrow|ago|last (?:\w+)|next (?:\w+)|this (?:week|weekend|"
     r"month|year|morning|afternoon|evening|summer|winter|spring|fall|autumn)|recently|lately|"
@@ -71,26 +63,6 @@ TIME = _cue(
     r"tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|"
     r"september|october|november|december"
 )
-PAST = _cue(
-    r"was|were|had|did|went|got|took|made|said|tried|found|bought|finished|started|last (?:\w+)|"
-    r"yesterday|ago|\w{3,}ed"
-)
-FUTURE = _cue(r"will|'ll|i'll|we'll|going to|gonna|soon|tomorrow|next (?:\w+)|plan\w*|upcoming")
-PRESENT = _cue(r"am|i'm|is|are|'m|we're|now|currently|\w{3,}ing")
-NEWS = _cue(
-    r"finally|just|already|finished|completed|got|passed|won|bought|received|accepted|started|"
-    r"began|launched|opened|new|first"
-)
-CONTINUED = _cue(r"still|again|another|also|more|keep|continu\w+|progress|update|back")
-TROUBLE = _cue(
-    r"hard|tough|difficult\w*|problem\w*|issue\w*|struggl\w*|sick|ill|hurt\w*|injur\w*|lost|lose|"
-    r"losing|broke\w*|accident|stress\w*|busy|expensive|afraid|scared|unable|unfortunately|worr\w*|"
-    r"lack\w*|debt|not enough|pain\w*|fail\w*"
-)
-LIKING = _cue(r"love[sd]?|like[sd]?|enjoy\w*|favou?rite|fan of|passion\w*|interest\w*|prefer\w*")
-ADVICE = _cue(r"should|recommend\w*|suggest\w*|advi[cs]e\w*|try|encourag\w*|offer\w*|invit\w*")
-THANKS = _cue(r"thank\w*|grateful|appreciat\w*|support\w*|proud|glad")
-MOTIVE = _cue(r"since|so|motivat\w+|inspir\w+|help\w*|led|reason|result\w*|why|after")
 COURTESY = lazy_pattern(
     r"(?:hey|hi|hello|thanks|thank you|wow|cool|great|nice|awesome|amazing|congrats|"
     r"congratulations|good (?:luck|job|morning|evening|night)|bye|take care|see you|"

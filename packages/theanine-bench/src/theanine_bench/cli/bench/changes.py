@@ -19,7 +19,7 @@ from theanine_bench.cli.asked import (
 )
 from theanine_bench.cli.run_options import run_command
 from theanine_bench.datasets.qa import read_qa
-from theanine_bench.tasks.asked import SETTINGS, Judged
+from theanine_bench.tasks.asked import SETTINGS, Judged, Measure
 
 
 @run_command
@@ -54,10 +54,10 @@ def changes(
         data, method, SETTINGS, _has_state, noise, embedder=embedder, baselines=baselines
     )
     columns: Columns = {
-        "shown": lambda each: each.shown,
-        "first": lambda each: each.first,
-        "outdated": lambda each: each.outdated,
-        "tokens": lambda each: each.tokens,
+        "shown": Measure(value=lambda each: each.shown, binary=True),
+        "first": Measure(value=lambda each: each.first, binary=True),
+        "outdated": Measure(value=lambda each: each.outdated, binary=True),
+        "tokens": Measure(value=lambda each: each.tokens),
     }
     show("States", judged, columns, by=lambda e: e.setting, json=as_json, total=False)
     if not as_json:

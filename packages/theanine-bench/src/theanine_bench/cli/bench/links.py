@@ -36,8 +36,8 @@ from theanine_bench.runs.runner import RunLimits
 from theanine_bench.tasks.links import read_links
 
 FITTED = (
-    "The local linker was fitted on the bundled labels and on pairs_dev.jsonl: its figures on "
-    "these are too good. tools/fit_links.py prints cross-validated ones."
+    "The local linker was fitted on the bundled labels, on pairs_dev.jsonl and on "
+    "corpus/diaries_fit.jsonl: its figures on these are too good."
 )
 
 
@@ -45,7 +45,10 @@ FITTED = (
 def links(
     data: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="DATA.jsonl…", help="Files of labeled pairs."),
+        typer.Argument(
+            metavar="DATA.jsonl…",
+            help="Files of labeled pairs, or of diaries with what readers marked.",
+        ),
     ] = None,
     sets: Annotated[
         Path | None,
@@ -68,13 +71,16 @@ def links(
 
     Of labeled pairs, each judged alone: precision and recall of a link, and of a relation other
     than SameTopic; links as cause and effect between statements that say the same; without a model,
-    also precision of memory-update's decisions, on two halves of the histories. Of the sets in
+    also precision of memory-update's decisions, on two halves of the histories. Of diaries, such as
+    corpus/diaries_report.jsonl: how many links a reader would draw, too, by relation, and how many
+    of the readers' relations are linked. Of the sets in
     FOLDER: whether a turn's candidates include the turn it follows from, the gold edges between
     sessions that are linked, links per memory, and the share of memories in the largest component.
     The bundled labels are used only without files of pairs; the local linker was fitted on them.
 
     \b
     theanine bench links pairs.jsonl
+    theanine bench links corpus/diaries_report.jsonl
     theanine bench links --sets data
     theanine bench links pairs.jsonl --sets data --model openai:gpt-4o-mini --out runs/links
     """

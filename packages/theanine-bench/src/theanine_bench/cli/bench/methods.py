@@ -14,6 +14,7 @@ import typer
 from theanine.cli.options import EmbedderOption, JsonOption, show_json
 from theanine.cli.rendering import console, show_table
 from theanine.cli.text import pluralize
+from theanine.llm.limits import Limits
 from theanine_bench.cli.run_options import MethodsOption, TargetModelOptions, run_command
 from theanine_bench.datasets.asked import AskedHistory, read_asked
 from theanine_bench.samples import spread
@@ -27,8 +28,10 @@ LEGEND = (
     "that are right; holds: of a state that changed, the one that holds comes before any outdated "
     "one; outdated: an outdated one comes alone; never: nothing comes back where the answer was "
     "never said; lost: nothing comes back though it was said; tokens: of a recollection; ms: CPU "
-    "time of a recall, the median. Where a model is asked: its calls and tokens, to remember a "
-    "session and for a recall."
+    "time of a recall, the median. Where a model is asked: pending, the share of the sessions "
+    "that are not remembered, as no reply for them or for one before could be used; fell back, the "
+    "share of sessions and recalls of which a step did without the model for that; calls and "
+    "tokens, to remember a session and for a recall."
 )
 _Row = dict[str, Any]
 
@@ -66,6 +69,7 @@ def methods(
     compared = parse_methods(methods)
     histories = [each for path in data for each in spread(read_asked(path), limit)]
     chosen = {name: value for name, value in models.model_config().items() if value is not None}
+    chosen["limits"] = Limits().with_timeout(models.timeout)
     rows: dict[str, _Row] = {}
     for one in compared:
         judged, cost = anyio.run(_ask, one, histories, budget, embedder, chosen)
@@ -118,6 +122,8 @@ def _row(judged: Sequence[Judged], cost: MethodCost, *, asks_model: bool) -> _Ro
     row["tokens"] = fmean(each.tokens for each in judged) if judged else None
     row["ms"] = 1_000 * median(cost.recalls) if cost.recalls else None
     if asks_model:
+        row["pending"] = cost.pending / cost.sessions if cost.sessions else None
+        row["fell back"] = cost.fell_back / (cost.sessions + len(cost.recalls))
         for name, usage, times in (
             ("a session", cost.remembering, cost.sessions),
             ("a recall", cost.recalling, len(cost.recalls)),

@@ -12,7 +12,7 @@ from theanine_bench.cli.asked import (
     show,
 )
 from theanine_bench.cli.run_options import run_command
-from theanine_bench.tasks.asked import Judged
+from theanine_bench.tasks.asked import Judged, Measure
 
 _SETTINGS = {"default": {}, "relevance .5": {"min_relevance": 0.5}}
 
@@ -41,7 +41,10 @@ def never(
         said = "never said" if each.question.is_empty else "was said"
         return f"{said}, {each.setting}"
 
-    columns: Columns = {"empty": lambda each: each.is_empty, "tokens": lambda each: each.tokens}
+    columns: Columns = {
+        "empty": Measure(value=lambda each: each.is_empty, binary=True),
+        "tokens": Measure(value=lambda each: each.tokens),
+    }
     show("Questions", judged, columns, by=kind, json=as_json, total=False)
     if not as_json:
         never = [each for each in judged if each.question.is_empty and each.setting == "default"]

@@ -13,7 +13,7 @@ from theanine_bench.cli.asked import (
     show,
 )
 from theanine_bench.cli.run_options import run_command
-from theanine_bench.tasks.asked import Judged
+from theanine_bench.tasks.asked import Judged, Measure, precision
 
 _SETTINGS = {"limit 1": {"limit": 1}, "limit 5": {"limit": 5}, "default": {}}
 
@@ -37,10 +37,10 @@ def questions(
     """
     judged = collect(data, method, _SETTINGS, _has_answer, embedder=embedder, baselines=baselines)
     columns: Columns = {
-        "first": lambda each: each.first,
-        "recall": lambda each: each.needed,
-        "precision": lambda each: each.right / each.returned if each.returned else 0.0,
-        "tokens": lambda each: each.tokens,
+        "first": Measure(value=lambda each: each.first, binary=True),
+        "recall": Measure(value=lambda each: each.needed),
+        "precision": Measure(value=precision),
+        "tokens": Measure(value=lambda each: each.tokens),
     }
     show("Questions", judged, columns, by=lambda e: e.setting, json=as_json, total=False)
     if not as_json:

@@ -22,7 +22,6 @@ from theanine.cli.rendering import console
 from theanine.cli.text import pluralize
 from theanine.errors import SettingsError
 from theanine.llm.limits import Limits
-from theanine.methods.secom.guidance import read_guidance, write_guidance
 from theanine_bench.cli.execution import (
     execute,
     exit_unless_complete,
@@ -49,6 +48,7 @@ from theanine_bench.runs.runner import RunLimits
 from theanine_bench.runs.saved_run import SavedRun, read_run
 from theanine_bench.samples import spread
 from theanine_bench.tasks.segmentation import LLM, learn_guidance, segmentation_task
+from theanine_methods.secom.guidance import read_guidance, write_guidance
 
 
 @run_command

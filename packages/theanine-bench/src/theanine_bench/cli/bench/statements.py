@@ -13,6 +13,7 @@ from theanine_bench.cli.asked import (
     show,
 )
 from theanine_bench.cli.run_options import run_command
+from theanine_bench.tasks.asked import Measure
 
 _SETTINGS = {"default": {}, "limit 5": {"limit": 5}}
 
@@ -42,8 +43,8 @@ def statements(
         baselines=baselines,
     )
     columns: Columns = {
-        "something": lambda each: not each.is_empty,
-        "recall": lambda each: each.needed,
-        "tokens": lambda each: each.tokens,
+        "something": Measure(value=lambda each: not each.is_empty, binary=True),
+        "recall": Measure(value=lambda each: each.needed),
+        "tokens": Measure(value=lambda each: each.tokens),
     }
     show("Statements", judged, columns, by=lambda e: e.setting, json=as_json, total=False)

@@ -14,6 +14,7 @@ from theanine.cli.coding_agents.guard import log
 from theanine.cli.detached import start_detached
 from theanine.cli.memory_options import MemoryOptions
 from theanine.cli.options import expand_options
+from theanine.cli.resident.address import start as start_resident
 from theanine.client import UserMemory
 from theanine.errors import NotFound
 from theanine.fences import REMEMBERED_RULES, remembered_block
@@ -70,17 +71,17 @@ def hook(
         return
     if event.is_recorded:
         start_detached([*sys.argv[1:], RECORD], text)  # the agent doesn't wait for it
-    if event.moment not in ("start", "prompt"):
-        return
-    try:
-        with options.open(create=False) as client:
-            user = client.user(options.user_name, agent=options.agent)
-            context = find_context(user, event, budget, profile=profile)
-    except NotFound:  # nothing was ever recorded
-        context = ""
-    log.info("%s: added %d characters", event.name, len(context))
-    if context:
-        print(event.answer(context))
+    if event.moment in ("start", "prompt"):
+        try:
+            with options.open(create=False) as client:
+                user = client.user(options.user_name, agent=options.agent)
+                context = find_context(user, event, budget, profile=profile)
+        except NotFound:  # nothing was ever recorded
+            context = ""
+        log.info("%s: added %d characters", event.name, len(context))
+        if context:
+            print(event.answer(context))
+    start_resident()  # for the next hooks
 
 
 def find_context(user: UserMemory, event: Event, budget: int, *, profile: bool = True) -> str:

@@ -71,7 +71,7 @@ def install(
             raise SettingsError("--command is empty")
         environment = [KEY_VARIABLE] if options.url else []
         # Another command may start another installation.
-        if not command and find_spec("mcp") is None:
+        if not command and not (find_spec("theanine_server") and find_spec("mcp")):
             missing = MissingExtra("mcp", "the MCP server")
             if not dry_run:
                 raise missing

@@ -11,14 +11,9 @@ from theanine.embeddings.base import Vectors
 from theanine.embeddings.encoder import DIMENSION
 from theanine.embeddings.encoder import NAME as ENCODER
 from theanine.methods.base import Context
-from theanine.methods.shared.config import ExcerptConfig
 from theanine.quotes import without_attribution
-from theanine.text.denoising import denoise
-from theanine.text.formatting import format_dialogue, format_speaker, one_line
+from theanine.text.formatting import format_dialogue
 from theanine.types import LOCAL_MODEL, STATEMENT, MemoryBatch, NewMemory, Turn
-
-UTTERANCE = "utterance"
-"""The kind of a memory that is one verbatim turn."""
 
 
 def make_memory(
@@ -46,22 +41,6 @@ def make_memory(
     )
 
 
-def join_repeated(memories: Iterable[NewMemory]) -> list[NewMemory]:
-    """Return the memories with each text once, supported by the turns of all its repeats."""
-    joined: dict[tuple[str, str], NewMemory] = {}
-    for memory in memories:
-        key = (memory.kind, memory.text.casefold())
-        if first := joined.get(key):
-            memory = replace(
-                first,
-                at=max(first.at, memory.at),
-                source_turns=tuple(sorted({*first.source_turns, *memory.source_turns})),
-                speakers=tuple(dict.fromkeys((*first.speakers, *memory.speakers))),
-            )
-        joined[key] = memory
-    return list(joined.values())
-
-
 def excerpt_memories(excerpts: Iterable[Sequence[Turn]], kind: str) -> list[NewMemory]:
     """Return a memory of the verbatim text of each excerpt that has any."""
     return [
@@ -69,18 +48,6 @@ def excerpt_memories(excerpts: Iterable[Sequence[Turn]], kind: str) -> list[NewM
         for turns in excerpts
         if any(turn.full_text.strip() for turn in turns)
     ]
-
-
-async def denoised_dialogue(turns: Sequence[Turn], config: ExcerptConfig) -> str:
-    """Return the text by which turns are indexed: with all speakers, and the words that are kept.
-
-    Raises as :func:`check_denoising` does.
-    """
-    texts = [one_line(turn.full_text) for turn in turns]
-    texts = await denoise(texts, config.denoise, config.rate, config.llmlingua_model)
-    return "\n".join(
-        f"{format_speaker(turn.speaker)}: {text}" for turn, text in zip(turns, texts, strict=True)
-    )
 
 
 async def embed_memories(memories: Sequence[NewMemory], context: Context) -> Vectors:

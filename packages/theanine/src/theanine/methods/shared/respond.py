@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, Field
 
 from theanine.errors import SettingsError
+from theanine.llm.base import ReplyPrompt
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.prompt import PromptTemplate, load_prompt
 from theanine.llm.published import labeled
-from theanine.methods.base import Context, Reply, ReplyPrompt
+from theanine.methods.base import Context, Reply
 from theanine.methods.shared.chat_prompt import REPLY_TOKENS, RESPOND_CHAT, chat_messages
 from theanine.methods.shared.provenance import dialogue_sessions, source_sessions
 from theanine.quotes import without_attribution
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
     from theanine.retrieval.log_index import LogIndex
 
-C = TypeVar("C")
 T = TypeVar("T")
 REPLY_LIMIT = 4_000
 """Characters that bound it where it is a field of JSON."""
@@ -123,30 +123,6 @@ def forbid_chat_options(context: Context, what: str) -> None:
             f'{names[0]} can\'t be used for {what}: it needs prompt="chat", which is the default '
             "but for the settings of a paper"
         )
-
-
-class MethodBase(Generic[C]):
-    """A method with settings, which replies from the dialogue and the recollection alone."""
-
-    Config: type[C]
-
-    def __init__(self, config: C | None = None) -> None:
-        self.config: C = self.Config() if config is None else config
-
-    async def respond(
-        self,
-        dialogue: Sequence[Utterance],
-        recollection: Recollection,
-        speaker: str,
-        context: Context,
-    ) -> Reply:
-        """Reply as ``speaker``: worded by the model, or quoted when there is none."""
-        return await reply(dialogue, recollection, speaker, context, prompt=self.reply_prompt)
-
-    @property
-    def reply_prompt(self) -> ReplyPrompt:
-        """The form of a reply's prompt, unless a call says otherwise."""
-        return getattr(self.config, "reply_prompt", "chat")
 
 
 async def respond(

@@ -7,15 +7,15 @@ from inspect import Signature, signature
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from theanine.errors import SettingsError
-from theanine.methods.base import ReplyPrompt
+from theanine.llm.base import ReplyPrompt
 from theanine.methods.shared.config import QueryConfig, RecallConfig, check_minimums
 from theanine.methods.theanine.former_settings import MODES, PAPER, current_settings
 
 Relating = Literal["pairs", "memory", "session"]
 """One call of the model for each pair, for each new memory, or for all pairs of the session."""
 LinkTo = Literal["best", "recent", "all"]
-"""The two related memories of the highest chance, or, where a model judged, as ``recent``; the most
-recent related memory of each component; or every related memory."""
+"""Those that were related without a model, or, where a model judged, as ``recent``; the most recent
+related memory of each component; or every related memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +102,8 @@ class TheaninePaperConfig(RecallConfig):
         relating: one call of the model for each pair (``pairs``, the paper), for each new
             ``memory``, or for the whole ``session``.
         link_to: ``recent`` links to the most recent related memory of each component (the paper),
-            ``all`` to every related memory (THEANINE-ALL), ``best`` to the two related memories of
-            the highest chance or, where a model judged, as ``recent``.
+            ``all`` to every related memory (THEANINE-ALL), ``best`` to those that were related
+            without a model, at most two, or where a model judged, as ``recent``.
         retrieved: number of memories retrieved before a reply (k), also with a token budget.
         retrieval: ``dense`` ranks by cosine (the paper), ``hybrid`` by all evidence of
             :class:`theanine.retrieval.ranking.RankingConfig`. The memories to compare are found

@@ -9,8 +9,6 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from theanine.errors import SettingsError
 
 DEFAULT, PAPER = "theanine", "theanine-paper"
@@ -106,6 +104,8 @@ def _is_false(value: object) -> bool:
 
 def _is_same(value: object, default: object) -> bool:
     """Whether a value, which may be a string as on the command line, is the default."""
+    from pydantic import TypeAdapter, ValidationError  # takes long to load
+
     try:
         return TypeAdapter(type(default)).validate_python(value) == default
     except ValidationError:

@@ -8,7 +8,7 @@ published. What differs here:
 - The query is the last six turns of the dialogue.
 - One call relates a whole session, by the turns that support its memories and the older ones.
 - The memories that a new one is compared with are found by rare words and speakers as well, ten of
-  them without a model, which links the new one to the two most probable.
+  them without a model, which links the new one to at most two.
 - Statements keep the time of the last turn that supports them, besides that of their session.
 - A statement in which the assistant only repeats a recalled memory is not remembered again.
 """
@@ -16,17 +16,18 @@ published. What differs here:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from theanine.methods.base import Context, Reply
-from theanine.methods.shared.respond import reply
 from theanine.methods.theanine.config import TheanineConfig, TheaninePaperConfig
 from theanine.methods.theanine.former_settings import PAPER, current_settings
-from theanine.methods.theanine.paper import TheaninePaper
-from theanine.methods.theanine.remember import RemembersTimelines
+from theanine.methods.theanine.timelines import RemembersTimelines
 from theanine.recall.policy import Policy
 from theanine.recall.recall import recall_from_log
 from theanine.types import Recollection, Utterance
+
+if TYPE_CHECKING:
+    from theanine.methods.theanine.paper import TheaninePaper
 
 
 class Theanine(RemembersTimelines[TheanineConfig]):
@@ -40,6 +41,8 @@ class Theanine(RemembersTimelines[TheanineConfig]):
     @staticmethod
     def paper(version: str = "2025") -> TheaninePaper:
         """Return the method as published, in the paper's version. Raises SettingsError."""
+        from theanine.methods.theanine.paper import TheaninePaper  # few use it
+
         return TheaninePaper(TheaninePaperConfig.paper(version))
 
     @staticmethod
@@ -71,6 +74,8 @@ class Theanine(RemembersTimelines[TheanineConfig]):
         context: Context,
     ) -> Reply:
         """Reply from the dialogue and what was recalled; without a model, by quoting the log."""
+        from theanine.methods.shared.respond import reply
+
         return await reply(
             dialogue,
             recollection,

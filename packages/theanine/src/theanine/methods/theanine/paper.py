@@ -32,8 +32,8 @@ from theanine.methods.shared.respond import reply
 from theanine.methods.theanine.config import TheaninePaperConfig
 from theanine.methods.theanine.limit_statements import retrieved_position
 from theanine.methods.theanine.refine import format_timeline, refine
-from theanine.methods.theanine.remember import RemembersTimelines
 from theanine.methods.theanine.sample_timelines import sample_timelines
+from theanine.methods.theanine.timelines import RemembersTimelines
 from theanine.recall.understand import query_text
 from theanine.retrieval.budget import fit_budget
 from theanine.text.formatting import format_memory

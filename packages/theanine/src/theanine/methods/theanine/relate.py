@@ -117,10 +117,12 @@ class Scene:
         turns: that session's turns; empty when it has imported memories only.
         dialogue: loads an earlier session's turns.
         load: loads turns by id.
+        earlier: number of memories among which the older ones were found.
     """
 
     session: int
     dated: bool = True
+    earlier: int = 0
     turns: Sequence[Turn]
     dialogue: Dialogue
     load: Load
@@ -135,7 +137,7 @@ async def relate(
     ``mode`` is ignored. Raises ModelError when the model fails or no reply is usable.
     """
     if chat is None:
-        return local_relate(pairs)
+        return local_relate(pairs, scene.earlier)
     if mode == "pairs":
         return await gather([partial(_ask_pair, pair, scene, chat) for pair in pairs])
     batches = [partial(_ask_batch, batch, scene, chat) for batch in _batches(pairs, mode)]

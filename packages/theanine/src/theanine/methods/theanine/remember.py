@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from theanine.embeddings.base import Vectors
 from theanine.linking.reading import is_only_by
-from theanine.methods.base import Context, Estimate
+from theanine.methods.base import Context
 from theanine.methods.shared.memories import embed_later, embed_memories
 from theanine.methods.shared.pairs import Pair, pair_with_earlier
-from theanine.methods.shared.respond import MethodBase
 from theanine.methods.shared.statements import summarize_session
 from theanine.methods.theanine.associates import CANDIDATES, find_associates
 from theanine.methods.theanine.config import Linking
-from theanine.methods.theanine.estimate import estimate, estimate_earlier
 from theanine.methods.theanine.judgement import Judgement
 from theanine.methods.theanine.known import find_known
 from theanine.methods.theanine.link import choose_links
@@ -33,57 +31,34 @@ if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
 
-class LinkingConfig(Protocol):
-    """Settings that say how memories are linked."""
-
-    @property
-    def linking(self) -> Linking:
-        """How new memories are linked to older ones."""
-        ...
-
-
-C = TypeVar("C", bound=LinkingConfig)
-
-
-class RemembersTimelines(MethodBase[C]):
-    """A method that remembers statements and links them into timelines."""
-
-    async def remember(
-        self,
-        session: Session,
-        turns: Sequence[Turn],
-        imported: Sequence[ImportedMemory],
-        context: Context,
-    ) -> MemoryBatch:
-        """Summarize, find associates, relate, link."""
-        linking, chat = self.config.linking, context.chat
-        by_words = chat is None and linking.relation_aware and not linking.by_cosine
-        if not by_words:
-            await context.index.make_vectors(context.embedder)
-        asked = chat if linking.relating is None else None  # one question a session
-        if asked and not imported and not await is_summarized(turns, asked):
-            return await _remember_once(session, turns, context, asked)
-        memories = await summarize_session(session, turns, imported, context)
-        vectors = await (embed_later if by_words else embed_memories)(memories, context)
-        pairs = _find_pairs(memories, vectors, session, context, linking)
-        if chat is None and linking.relation_aware and not imported:
-            pairs = _told_by_people(pairs, turns)
-        scene = _scene(session, turns, context)
-        if asked and pairs and not await is_journalled(pairs, scene, asked):
-            if imported:
-                return await _relate_once(memories, vectors, session, turns, context, asked)
-            return await _remember_once(session, turns, context, asked)
-        judgements = await _judge(pairs, scene, context, linking)
-        links = choose_links(pairs, judgements, context.index, linking)
-        return MemoryBatch(memories=memories, vectors=vectors, links=links, pairs=len(pairs))
-
-    def estimate(self, turns: Sequence[Turn]) -> Estimate:
-        """Return the cost of the summary and of the relations."""
-        return estimate(turns, self.config.linking)
-
-    def estimate_earlier(self, turns: int) -> Estimate:
-        """Return the cost of showing the statements of so many earlier turns."""
-        return estimate_earlier(turns, self.config.linking)
+async def remember(
+    session: Session,
+    turns: Sequence[Turn],
+    imported: Sequence[ImportedMemory],
+    context: Context,
+    linking: Linking,
+) -> MemoryBatch:
+    """Summarize, find associates, relate, link."""
+    chat = context.chat
+    by_words = chat is None and linking.relation_aware and not linking.by_cosine
+    if not by_words:
+        await context.index.make_vectors(context.embedder)
+    asked = chat if linking.relating is None else None  # one question a session
+    if asked and not imported and not await is_summarized(turns, asked):
+        return await _remember_once(session, turns, context, asked)
+    memories = await summarize_session(session, turns, imported, context)
+    vectors = await (embed_later if by_words else embed_memories)(memories, context)
+    pairs = _find_pairs(memories, vectors, session, context, linking)
+    if chat is None and linking.relation_aware and not imported:
+        pairs = _told_by_people(pairs, turns)
+    scene = _scene(session, turns, context)
+    if asked and pairs and not await is_journalled(pairs, scene, asked):
+        if imported:
+            return await _relate_once(memories, vectors, session, turns, context, asked)
+        return await _remember_once(session, turns, context, asked)
+    judgements = await _judge(pairs, scene, context, linking)
+    links = choose_links(pairs, judgements, context.index, linking)
+    return MemoryBatch(memories=memories, vectors=vectors, links=links, pairs=len(pairs))
 
 
 def _find_pairs(
@@ -152,6 +127,7 @@ def _scene(session: Session, turns: Sequence[Turn], context: Context) -> Scene:
     return Scene(
         session=session.id,
         dated=session.dated,
+        earlier=int(context.index.before(session).sum()),
         turns=turns,
         dialogue=context.index.session_turns,
         load=context.index.turns,

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 
 from theanine.clock import micros, moment
@@ -128,7 +127,11 @@ def _advance_progress(
 def _check_batch(db: sa.Connection, scope_id: int, batch: MemoryBatch) -> None:
     """Raise BadInput if parts of the batch don't match each other or the scope."""
     count = len(batch.memories)
-    rows = 0 if batch.vectors is None else len(np.asarray(batch.vectors))
+    rows = 0
+    if batch.vectors is not None:
+        import numpy as np  # here and below: loaded already by whoever made them
+
+        rows = len(np.asarray(batch.vectors))
     if rows != count and (rows or batch.vectors is None):
         raise BadInput(f"{count} memories came with {rows} vectors")
     pairs = {(link.within_batch, link.older, link.newer) for link in batch.links}
@@ -227,6 +230,8 @@ def _insert_batch(
             for i, new in enumerate(batch.memories)
         ]
         insert_memories(db, scope_id, memories)
+        import numpy as np
+
         vectors = np.asarray(batch.vectors, dtype=np.float32)
         active = load_active_embedder(db)
         number = require_embedder(db, embedder, vectors.shape[1], active=active)

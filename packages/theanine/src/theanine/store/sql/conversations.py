@@ -9,6 +9,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from theanine.fences import one_line
 from theanine.quotes import shown_words
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import chunks
@@ -18,7 +19,7 @@ from theanine.store.values import Hidden
 from theanine.types import SPOKEN, STATE, Scope, Session
 
 BEGINNING = 200
-"""Characters of the first words of a conversation."""
+"""Characters of the first words of a conversation; longer ones end with an ellipsis."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +136,7 @@ def load_conversations(
             session=session.id,
             thread=session.thread,
             title=str(session.metadata.get("title", "")),
-            begins=" ".join(texts.get(session.id, "").split())[:BEGINNING],
+            begins=one_line(" ".join(texts.get(session.id, "").split()), BEGINNING),
             speakers=tuple(sorted(speakers[session.id])),
             started_at=session.started_at,
             dated=session.dated,

@@ -8,7 +8,6 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 
 from theanine.clock import micros
@@ -57,6 +56,8 @@ def correct_memory(
 
     It is verified until its own ``ends`` say otherwise, but ends when what it corrects does.
     """
+    import numpy as np  # most commands correct nothing, and it takes long to load
+
     check_time(at, "the time of the correction")
     notes = {CORRECTS: str(memory)}
     said = Utterance(text=text, speaker=speaker or scope.user, at=at, notes=notes)
@@ -258,6 +259,8 @@ def _find_counterpart(
     active = load_active_embedder(db)
     if len(counterparts) == 1 or active is None:
         return counterparts[0]
+    import numpy as np
+
     v = t.vector.c
     query = sa.select(v.memory, v.data).where(v.scope == scope_id, v.embedder == active.id)
     vectors = {

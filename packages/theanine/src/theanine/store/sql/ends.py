@@ -6,7 +6,7 @@ scopes are searched in which one has come.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from theanine.clock import micros
 from theanine.ends import EXPIRES, read_end
 from theanine.store.sql import schema as t
-from theanine.store.sql.rows import dumps, read_metadata
+from theanine.store.sql.rows import chunks, dumps, read_metadata
 from theanine.store.sql.scopes import find_scope, update_state
 from theanine.store.values import Hidden
 from theanine.types import Metadata, Scope
@@ -46,10 +46,12 @@ def has_ends(db: sa.Connection, scope_id: int) -> bool:
 
 
 def load_ended(db: sa.Connection, scope: Scope, at: datetime) -> Hidden:
-    """Return the turns and memories whose end has come at a time."""
+    """Return the turns and memories whose end has come, and the sessions of such turns only."""
     scope_id = find_scope(db, scope)
+    turns = frozenset(ended_turns(db, scope_id, at))
     return Hidden(
-        turns=frozenset(ended_turns(db, scope_id, at)),
+        sessions=frozenset(_sessions_of(db, scope_id, turns)),
+        turns=turns,
         memories=frozenset(_ended(_of(db, scope_id, t.memory), at)),
     )
 
@@ -89,6 +91,19 @@ def _of_turns(db: sa.Connection, scope_id: int) -> _Ends:
         for row in db.execute(query)
         if (end := read_end(read_metadata(row.of_session, row.metadata), EXPIRES))
     ]
+
+
+def _sessions_of(db: sa.Connection, scope_id: int, turns: Collection[int]) -> set[int]:
+    """Return the sessions of which all turns are among some."""
+    turn, some = t.turn.c, set[int]()
+    of_scope = sa.select(turn.session, turn.id).where(turn.scope == scope_id)
+    for numbers in chunks([*turns]):
+        some |= {row.session for row in db.execute(of_scope.where(turn.id.in_(numbers)))}
+    whole = set(some)
+    for sessions in chunks([*some]):
+        rows = db.execute(of_scope.where(turn.session.in_(sessions)))
+        whole -= {row.session for row in rows if row.id not in turns}
+    return whole
 
 
 def _names_end(table: sa.Table) -> sa.ColumnElement[bool]:

@@ -7,13 +7,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sqlalchemy as sa
 
 from theanine.clock import micros
 from theanine.errors import BadInput, NotFound
-from theanine.store.residue_scan import Probes
 from theanine.store.sql import schema as t
 from theanine.store.sql.audit import load_pseudonyms
 from theanine.store.sql.ends import ended_sessions, ended_turns, has_ends
@@ -29,7 +28,10 @@ from theanine.store.sql.versions import add_scope_tombstone
 from theanine.store.values import ForgetReport
 from theanine.types import CALLER, LOCAL_MODEL, STATE, Scope
 
-Erased = tuple[ForgetReport, Probes]
+if TYPE_CHECKING:
+    from theanine.store.residue_scan import Probes
+
+Erased: TypeAlias = "tuple[ForgetReport, Probes]"
 """The report, not verified yet, and parts of the erased texts to search the files for."""
 
 _SOURCES = t.source.join(

@@ -6,11 +6,10 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from theanine.store.residue_scan import Probes
 from theanine.store.sql import schema as t
 from theanine.store.sql.ends import has_ends, recount_ends
 from theanine.store.sql.journal import erased_columns
@@ -19,6 +18,9 @@ from theanine.store.sql.rows import chunks, local_time
 from theanine.store.sql.scopes import invalidate_scope
 from theanine.store.values import ForgetReport
 from theanine.types import STATE, Scope
+
+if TYPE_CHECKING:
+    from theanine.store.residue_scan import Probes
 
 TEXT_COLUMNS: tuple[sa.Column[Any], ...] = (
     t.scope.c.user,
@@ -66,6 +68,12 @@ _READ_ROWS = 500
 _SAID = (t.turn.c.text, t.turn.c.shared, t.memory.c.text, t.given.c.text)
 
 
+def _new_probes() -> Probes:
+    from theanine.store.residue_scan import Probes  # most commands erase nothing
+
+    return Probes()
+
+
 @dataclass(slots=True)
 class Erasure:
     """An erasure in progress.
@@ -83,7 +91,7 @@ class Erasure:
     db: sa.Connection
     scope_id: int
     counts: Counter[str] = field(default_factory=Counter[str])
-    probes: Probes = field(default_factory=Probes)
+    probes: Probes = field(default_factory=_new_probes)
     said: ErasedWords = field(default_factory=ErasedWords)
     kept: list[str] = field(default_factory=list[str])
     kept_texts: list[str] = field(default_factory=list[str])

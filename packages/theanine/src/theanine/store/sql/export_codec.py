@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast, get_args
 
-import numpy as np
 import sqlalchemy as sa
 
 from theanine.clock import micros, moment
@@ -363,5 +362,7 @@ def _check_record(type_: str, row: dict[str, Any], extra: dict[str, Any], where:
         dimension = read_number(extra["dimension"], "dimension", where)
         if len(row["data"]) != 2 * dimension or not dimension:
             raise BadInput("the length of data does not match dimension", where)
+        import numpy as np  # most commands restore nothing, and it takes long to load
+
         if not np.isfinite(np.frombuffer(row["data"], "<f2")).all():
             raise BadInput("data holds a number that is not finite", where)

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from theanine.clock import micros
 from theanine.filters import NO_FILTER
+from theanine.folding import fold
 from theanine.store.sql import schema as t
 from theanine.store.sql.memories import load_memories
 from theanine.store.sql.rows import Columns, chunks, numbered, read_metadata
@@ -165,10 +166,10 @@ def _find_sessions(
         )
     }
     for id, metadata in own.items():
-        title = str(read_metadata(metadata).get("title", "")).casefold()
+        title = fold(str(read_metadata(metadata).get("title", "")))
         found[id].update(word for word in wanted if word in title)
     for row in db.execute(query):
-        text = f"{row.speaker} {row.text} {row.shared}".casefold()
+        text = fold(f"{row.speaker} {row.text} {row.shared}")
         found[row.session].update(word for word in wanted if word in text)
         if where.matches(read_metadata(own.get(row.session), row.metadata)):
             matching.add(row.session)

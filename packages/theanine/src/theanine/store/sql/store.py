@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -21,7 +21,6 @@ import sqlalchemy as sa
 from theanine.cancellation import finish
 from theanine.errors import DamagedData, NotFound, TheanineError
 from theanine.store.notifications import Listener
-from theanine.store.residue_scan import Probes
 from theanine.store.sql import (
     commit,
     corrections,
@@ -65,6 +64,9 @@ from theanine.store.sql.turns import SELECT_TURNS_BY_ID, select_latest_turns, se
 from theanine.store.values import ForgetReport, Restored, ScopeVersion
 from theanine.telemetry import memory_operation
 from theanine.types import LOCAL_MODEL, Link, Memory, MemoryBatch, Role, Scope, Turn
+
+if TYPE_CHECKING:
+    from theanine.store.residue_scan import Probes
 
 _log = logging.getLogger(__name__)
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 
 from theanine.errors import BadInput, EmbedderMismatch
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import chunks, insert_rows, numbered
 from theanine.store.sql.scopes import find_scope, load_with_scopes, look_up_scope
-from theanine.store.values import stored_vectors
 from theanine.types import Scope
 
-Vectors = NDArray[np.float32]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
 
 
 SELECT_ACTIVE_EMBEDDER = sa.select(t.embedder).where(t.embedder.c.active)
@@ -64,6 +65,8 @@ def insert_vectors(
     db: sa.Connection, embedder: int, owners: Sequence[tuple[int, int]], vectors: Vectors
 ) -> None:
     """Insert one vector for each (scope number, memory number), as float16."""
+    import numpy as np  # here and below: most commands read no vectors, and it takes long to load
+
     halves = np.asarray(vectors).astype("<f2")
     rows = [
         {"scope": scope_id, "embedder": embedder, "memory": memory, "data": half.tobytes()}
@@ -91,6 +94,10 @@ def load_vectors(
     upto: int | None = None,
 ) -> tuple[list[int], Vectors]:
     """Return memory numbers above ``after`` and up to ``upto``, and their active vectors."""
+    import numpy as np
+
+    from theanine.store.vectors import stored_vectors
+
     active, scope_id = load_active_embedder(db), find_scope(db, scope)
     if active is None:
         return [], np.zeros((0, 0), dtype=np.float32)
@@ -142,6 +149,8 @@ def add_vectors(
         raise BadInput(f"{len(owners)} memories came with {len(vectors)} vectors")
     if not owners:
         return
+    import numpy as np
+
     is_first = load_active_embedder(db) is None
     embedder = ensure_embedder(db, name, np.asarray(vectors).shape[1], active=is_first)
     of_scope: defaultdict[Scope, dict[int, int]] = defaultdict(dict)

@@ -1,0 +1,1 @@
+"""Memory methods of published papers, and baselines, for theanine: found by their ids."""
