@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "packages" / "theanine" / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages" / "theanine-server" / "tests"))
 
 from figures import Figure, median
 from server.conftest import running
@@ -20,10 +20,10 @@ import theanine
 from theanine.client.reply_options import ReplyArguments
 from theanine.demo import HARBOUR
 from theanine.importers import read_histories
-from theanine.server import ServerOptions
 from theanine.testing import ScriptedServer, by_step, step_of
 from theanine.tokenizer import encode
 from theanine.types import Message, Transcript
+from theanine_server import ServerOptions
 
 EXCHANGES = 20
 LONG = 100

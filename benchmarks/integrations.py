@@ -64,10 +64,10 @@ async def agents(server: ScriptedServer, user: theanine.UserMemory | None) -> di
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    from theanine.integrations.langchain import TheanineMiddleware
-    from theanine.integrations.llama_index import TheanineMemory
-    from theanine.integrations.openai_agents import TheanineSession
-    from theanine.integrations.pydantic_ai import TheanineMemory as Capability
+    from theanine_adapters.langchain import TheanineMiddleware
+    from theanine_adapters.llama_index import TheanineMemory
+    from theanine_adapters.openai_agents import TheanineSession
+    from theanine_adapters.pydantic_ai import TheanineMemory as Capability
 
     client = AsyncOpenAI(base_url=server.base_url, api_key="none")
     chat = ChatOpenAI(model="test", base_url=server.base_url, api_key="none")
@@ -175,7 +175,7 @@ async def per_question() -> list[list[str]]:
 async def _asked_by_tool(user: Any, said: Sequence[str]) -> list[list[str]]:
     from mcp import Client
 
-    from theanine.mcp.server import build_server
+    from theanine_server.mcp.server import build_server
 
     tools: dict[str, Callable[[Sequence[str]], str]] = {
         "MCP: search": lambda results: results[0],
@@ -258,7 +258,7 @@ def per_operation() -> list[list[str]]:
 def _langgraph(user: theanine.UserMemory, facts: Sequence[str]) -> list[list[str]]:
     from langgraph.store.memory import InMemoryStore
 
-    from theanine.integrations.langgraph import TheanineStore
+    from theanine_adapters.langgraph import TheanineStore
 
     place, query = ("facts",), "Which dish does Ana like?"
     steps: dict[str, tuple[Callable[[Any, int], object], int]] = {
@@ -274,7 +274,7 @@ def _langgraph(user: theanine.UserMemory, facts: Sequence[str]) -> list[list[str
 def _memory_tool(user: theanine.UserMemory, facts: Sequence[str], folder: str) -> list[list[str]]:
     from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 
-    from theanine.integrations.anthropic import TheanineMemoryTool
+    from theanine_adapters.anthropic import TheanineMemoryTool
 
     def run(command: str, **fields: Any) -> Callable[[Any, int], object]:
         return lambda tool, n: tool.call(
@@ -291,7 +291,7 @@ def _memory_tool(user: theanine.UserMemory, facts: Sequence[str], folder: str) -
 def _transcripts(user: theanine.UserMemory, facts: Sequence[str]) -> list[list[str]]:
     from claude_agent_sdk import InMemorySessionStore
 
-    from theanine.integrations.claude_agent_sdk import TheanineSessionStore
+    from theanine_adapters.claude_agent_sdk import TheanineSessionStore
 
     key = {"project_key": "trips", "session_id": "s"}
 

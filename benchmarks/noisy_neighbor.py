@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "packages" / "theanine" / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages" / "theanine-server" / "tests"))
 
 import httpx2
 from figures import percentile

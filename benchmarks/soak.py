@@ -25,7 +25,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "packages" / "theanine" / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages" / "theanine-server" / "tests"))
 
 import httpx2
 from columns import Column, show_columns, show_load
@@ -75,7 +75,8 @@ class Soak:
         self._service: ServeProcess | None = None
         self._worker: subprocess.Popen[bytes] | None = None
         self._stack = ExitStack()
-        self.tally, self.kills = Tally(), Counter[str]()
+        self._changing = asyncio.Lock()
+        self.tally, self.kills, self.restarts = Tally(), Counter[str](), 0
 
     def __enter__(self) -> Soak:
         key = Terminal(Path()).bare("keys", "create", "--name", "soak", "--store", self._location)
@@ -133,20 +134,33 @@ class Soak:
         while time.monotonic() < end:
             name, kill, start = parts[self.kills.total() % len(parts)]
             await asyncio.sleep(pause)
-            await asyncio.to_thread(kill)
-            await asyncio.sleep(DOWN)
-            await asyncio.to_thread(start)
+            async with self._changing:
+                await asyncio.to_thread(kill)
+                await asyncio.sleep(DOWN)
+                await asyncio.to_thread(start)
             self.kills[name] += 1
+
+    async def supervise(self) -> None:
+        """Start the service again where it ended by itself: it began without its database."""
+        while True:
+            await asyncio.sleep(DOWN)
+            async with self._changing:
+                if self._service is not None and self._service.process.poll() is not None:
+                    await asyncio.to_thread(self._start_service)
+                    self.restarts += 1
 
     # clients
 
     async def run(self) -> None:
         """Talk and kill for the whole time."""
         end = time.monotonic() + self._seconds
+        supervisor = asyncio.create_task(self.supervise())
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.kill_in_turn())
             for number in range(CLIENTS):
                 tasks.create_task(self._talk(number, end))
+        async with self._changing:
+            supervisor.cancel()
 
     async def _talk(self, number: int, end: float) -> None:
         sentences, questions = material()
@@ -218,6 +232,8 @@ class Soak:
         kills = ", ".join(f"{name} {count} times" for name, count in self.kills.items())
         return [
             Figure(name="killed", value=self.kills.total(), unit="times", note=kills),
+            Figure(name="ended without its database and was started again", value=self.restarts,
+                   unit="times"),
             Figure(name="messages acknowledged", value=acknowledged.total(), unit=""),
             Figure(name="recalls", value=self.tally.recalls, unit=""),
             Figure(name="errors, repeated until they were none", unit="", note=kinds,

@@ -25,6 +25,9 @@ Options that you always give can be set once, for all commands or in profiles:
 `theanine config set user ana`, `theanine config set --profile work store ~/office.db`, then
 `theanine recall "…"` or `theanine --profile work recall "…"`. Each has an environment variable
 too. The file is `~/.config/theanine/config.toml` (`theanine config path`).
+While the [resident process](integrations/coding-agents.md#the-resident-process) that hooks of
+coding agents start is there, `add`, `log`, `profile` and `recall` are run by it, in a fraction of
+the time, unless the setting `resident`, or `THEANINE_RESIDENT`, is `off`.
 `theanine --install-completion` completes commands and options in bash, zsh, fish and PowerShell.
 """
 
@@ -41,7 +44,8 @@ def pages() -> Iterator[str]:
 
 
 def _commands(group: Any) -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.commands[name]
         if isinstance(command, LazyCommand):
             command = command.load()
         if hasattr(command, "commands"):

@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +17,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "integrations" / "README.md"
-TESTS = ROOT / "packages" / "theanine" / "tests" / "integrations"
+PACKAGES = ROOT / "packages"
 NODE_PACKAGES = ROOT / "requirements" / "conformance" / "package.json"
 HEAD = "Framework | Package | Version | Held to | Tests passed\n--- | --- | --- | --- | ---:"
 FRAMEWORKS = {
@@ -70,7 +71,7 @@ def run_tests() -> tuple[dict[str, int], dict[str, list[str]]]:
     """
     with TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        files = [str(TESTS / f"test_{module}.py") for module in FRAMEWORKS]
+        files = [str(path) for module in FRAMEWORKS for path in _tests(module)]
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *files]
         subprocess.run(command, cwd=ROOT, check=True)
         root = ElementTree.parse(report).getroot()
@@ -87,6 +88,12 @@ def run_tests() -> tuple[dict[str, int], dict[str, list[str]]]:
     if missing:
         raise SystemExit(f"no test of {', '.join(missing)} was run: make extras installs them")
     return {module: modules.count(module) for module in FRAMEWORKS}, notes
+
+
+def _tests(module: str) -> Iterator[Path]:
+    """The file of a module's tests: an adapter's, or that of a server of theanine's own."""
+    yield from PACKAGES.glob(f"theanine-adapters/tests/test_{module}.py")
+    yield from PACKAGES.glob(f"theanine-server/tests/over_mcp/test_{module}.py")
 
 
 def _page(module: str) -> str:

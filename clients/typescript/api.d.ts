@@ -187,7 +187,7 @@ export interface DoubtfulMemory {
   doubts: Array<Doubt>;
 }
 
-/** A person, place or thing that the user speaks of. Attributes: name: the name that is used most. kind: ``person``, ``animal``, ``place``, ``thing`` or, where the words tell none, ``unknown``. relation: what they are to the user, such as ``sister``; empty if that was never said. aliases: other names. introduced: the words that tell who or what it is, or the first that name it. mentions: number of the user's turns that name it. turns: ids of the latest of them, the newest first. last_at: when it was mentioned last. */
+/** A person, place or thing that the user speaks of. Attributes: name: the name that is used most. kind: ``person``, ``animal``, ``place``, ``thing`` or, where the words tell none, ``unknown``. relation: what they are to the user, such as ``sister``; empty if that was never said. aliases: other names. introduced: the words that tell who or what it is, or the first that name it. mentions: number of the user's turns that name it. turns: their ids, the newest first. last_at: when it was mentioned last. */
 export interface Entity {
   name: string;
   kind: "person" | "animal" | "place" | "thing" | "unknown";
@@ -426,11 +426,12 @@ export interface MemoryEnd {
   at: string;
 }
 
-/** All memories of a user, their links, their ends and their topics. Attributes: memories: in the order of ids. links: those between them. ends: those that are no longer in effect; a state ends with the statements that it is of. topics: each memory is in one; the topic with the newest memory first. methods: the methods that have remembered something, and how many memories; if known. */
+/** All memories of a user, their links, their ends and their topics. Attributes: memories: in the order of ids. links: those between them. ends: those that are no longer in effect; a state ends with the statements that it is of. own_ends: of those that have one. topics: each memory is in one; the one with the most to tell first, then the newest. methods: the methods that have remembered something, and how many memories; if known. */
 export interface MemoryGraph {
   memories: Array<MemoryNode>;
   links: Array<LinkEdge>;
   ends: Array<MemoryEnd>;
+  own_ends: Array<OwnEnd>;
   topics: Array<Topic>;
   methods: Record<string, number>;
 }
@@ -560,6 +561,13 @@ export interface Operation {
   error: string;
 }
 
+/** The end that a memory has by itself, as its metadata has it; see :mod:`theanine.ends`. */
+export interface OwnEnd {
+  memory: number;
+  expires: string | null;
+  verify_by: string | null;
+}
+
 export interface PageAuditEntry_ {
   items: Array<AuditEntry>;
   next: string | null;
@@ -658,7 +666,7 @@ export interface Problem {
   errors: Array<FieldProblem>;
 }
 
-/** What is known of a user, in the user's own words; false if nothing is. Attributes: user: the user's name. lines: what holds, by area, in each the newest first. changes: what changed in the last three months of the log, the newest first. entities: who and what comes up, the most mentioned first. */
+/** The known facts about a user, with their sources; false if there are none. Attributes: user: the user's name. lines: what holds, by area, in each the surest first, then the newest. changes: what changed in the last three months of the log, the newest first. entities: who and what comes up, the most mentioned first. */
 export interface Profile {
   user: string;
   lines: Array<ProfileLine>;
@@ -677,7 +685,7 @@ export interface ProfileChange {
   before: Quote;
 }
 
-/** Something that holds of the user. Attributes: area: a key of ``AREAS``. since: when it was first said. before: what it was before, the latest first. certainty: how sure it is that it holds. is_correction: whether the words are a correction by ``user.correct``. */
+/** Something that holds of the user. The words are the user's own, or a model's; ``turn``, ``session`` and ``at`` are then those of the newest turn that supports them. Attributes: area: a key of ``AREAS``. since: when it was first said. before: what it was before, the latest first. certainty: how sure it is that it holds. is_correction: whether the newest words are a correction by ``user.correct``. source_turns: ids of the turns that support it, the oldest first. made_by: the model that wrote ``text``; ``local`` for the user's own words, verbatim. */
 export interface ProfileLine {
   text: string;
   turn: number;
@@ -689,6 +697,16 @@ export interface ProfileLine {
   before: Array<Quote>;
   certainty: "repeated" | "said" | "may be outdated" | "to be verified";
   is_correction: boolean;
+  source_turns: Array<number>;
+  made_by: string;
+}
+
+/** The bounds of a profile that the service's model writes. */
+export interface ProfileRequest {
+  /** Use only what was known at this time. */
+  as_of?: string | null;
+  /** The user's name among those who speak; default: the id. */
+  name?: string | null;
 }
 
 /** A question or a dialogue, and the bounds of its recall. */

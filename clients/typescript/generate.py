@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from theanine.client import OpenOptions
-from theanine.server import ServerOptions, create_app
+from theanine_server import ServerOptions, create_app
 
 FILE = Path(__file__).with_name("api.d.ts")
 HEAD = "// Written by generate.py from the OpenAPI document of the service: don't edit it.\n"

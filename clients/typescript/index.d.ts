@@ -47,8 +47,8 @@ export class User {
   thread(key: string): Thread;
   /** Return what matters for a question or a dialogue, with its sources. */
   recall(dialogue: Dialogue, options?: Omit<api.Question, "dialogue">): Promise<api.Recalled>;
-  /** Return what is known of the user, in their own words, with sources. */
-  profile(options?: { as_of?: string }): Promise<api.Profile>;
+  /** Return what is known of the user, with sources: in their own words, or as the service's model writes it. */
+  profile(options?: api.ProfileRequest & { with_model?: boolean }): Promise<api.Profile>;
   /** Return the turns and memories that match best, each with its score. */
   search(query: string, options?: Omit<api.Search, "query">): Promise<api.SearchHit[]>;
   /** Return how a recall comes to its result. */

@@ -131,7 +131,8 @@ export class User {
     return this.request("POST", "/recall", { body: { dialogue, ...options } });
   }
 
-  profile(options = {}) {
+  profile({ with_model, ...options } = {}) {
+    if (with_model) return this.request("POST", "/profile", { body: options });
     return this.request("GET", "/profile", { query: options });
   }
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from support.blocks import blocks_of, commands_of, matches, run
 
+ROOT = Path(__file__).parents[2]
 PAGE = """# A page
 
 ```jsonl file=talk.jsonl
@@ -96,3 +98,12 @@ def test_a_wrong_example_names_its_line(tmp_path: Path) -> None:
 )
 def test_output_is_compared_line_by_line(shown: str, printed: str, same: bool) -> None:
     assert matches(shown, printed) is same
+
+
+def test_every_line_that_installs_is_one_of_a_checkout() -> None:
+    """Until theanine is in an index, ``pip install theanine`` would install nothing of it."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    for page in pages:
+        for words in re.findall(r"pip install ([^`\n]*)", page.read_text("utf-8")):
+            named = re.findall(r"[\w/-]*\btheanine(?:-bench)?\b", words)
+            assert all(name.startswith("packages/") for name in named), (page.name, words)

@@ -73,8 +73,14 @@ def provided(requirement: Requirement) -> Iterator[str]:
 
 @pytest.mark.parametrize("example", PACKAGES)
 def test_the_extra_installs_what_its_example_needs(example: str) -> None:
-    project = tomllib.loads((ROOT / "packages" / "theanine" / "pyproject.toml").read_text("utf-8"))
     extra = example.removeprefix("with_").replace("_", "-")
+    extras, ours = (
+        tomllib.loads((ROOT / "packages" / name / "pyproject.toml").read_text("utf-8"))["project"]
+        for name in ("theanine-adapters", "theanine")
+    )
+    version = extras["version"]
+    brings = ours["optional-dependencies"][extra]
+    assert brings == [f"theanine-adapters[{extra}]=={version}"]
     text = (FOLDER / f"{example}.py").read_text("utf-8")
     needed = {PACKAGES[example]}
     if re.search(r'"openai(-chat)?:', text) and example != "with_langchain":
@@ -83,7 +89,7 @@ def test_the_extra_installs_what_its_example_needs(example: str) -> None:
         pytest.importorskip(package, reason=f"{package} is not installed")
     installed = {
         name
-        for requirement in project["project"]["optional-dependencies"][extra]
+        for requirement in extras["optional-dependencies"][extra]
         for name in provided(Requirement(requirement))
     }
     of_packages = packages_distributions()

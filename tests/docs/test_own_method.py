@@ -135,6 +135,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     pip = [sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--no-compile"]
     _run([*pip, "--quiet", "--target", str(site), wheel], folder, os.environ)
     kept = {k: v for k, v in os.environ.items() if not k.startswith("THEANINE_")}
+    kept["THEANINE_RESIDENT"] = "off"
     known = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
     return {**kept, "PYTHONPATH": known, "PYTHONUTF8": "1"}
 

@@ -22,10 +22,10 @@ from server.processes import START_LIMIT
 import theanine
 from support.debian_postgres import NO_PROGRAMS, Server, free_port
 from support.postgres import MISSING, database_url
-from theanine.cli.serve import GRACE as SERVER_GRACE
 from theanine.client.worker import GRACE as WORKER_GRACE
-from theanine.server import ServerOptions
 from theanine.testing.contract.histories import demo
+from theanine_server import ServerOptions
+from theanine_server.cli.serve import GRACE as SERVER_GRACE
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

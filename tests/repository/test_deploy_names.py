@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 import yaml
 from typer.core import TyperGroup
 from typer.main import get_command
@@ -77,8 +78,9 @@ def find_command(words: list[str]) -> tuple[Any, list[str]]:
     """Return the command that words name, and the words after it."""
     command: Any = get_command(app)
     while isinstance(command, TyperGroup):
-        assert words[0] in command.commands, words
-        command, words = load(command.commands[words[0]]), words[1:]
+        found = command.get_command(typer.Context(command), words[0])
+        assert found is not None, words
+        command, words = load(found), words[1:]
     return command, words
 
 
@@ -102,6 +104,7 @@ def known_variables() -> set[str]:
             names: Any = parameter.envvar or ()
             known |= {names} if isinstance(names, str) else {*names}
         if isinstance(command, TyperGroup):
+            command.list_commands(typer.Context(command))  # finds those of other packages
             waiting += [
                 each for each in command.commands.values() if not isinstance(each, MissingCommand)
             ]

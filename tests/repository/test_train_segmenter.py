@@ -14,7 +14,11 @@ import theanine
 from support.running import Terminal
 from support.tiny_models import library, token_classifier
 from theanine.errors import MissingExtra, SettingsError
-from theanine.segmentation.trained import boundary_inputs, check_segmenter, segment_by_classifier
+from theanine_methods.segmentation.trained import (
+    boundary_inputs,
+    check_segmenter,
+    segment_by_classifier,
+)
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "train_segmenter.py"
 TOPICS = ("storm sea boat", "quiet evening day")

@@ -77,7 +77,10 @@ def test_the_base_install_requires_nothing_heavy(wheel: Path) -> None:
     assert not [r for r in base if r.startswith(("torch", "transformers", "pydantic-ai"))]
 
 
-def test_both_packages_have_one_version(wheel: Path) -> None:
+def test_all_packages_have_one_version(package: str, wheel: Path) -> None:
     about = metadata(wheel)
-    if about["Name"] == "theanine-bench":
-        assert f"theanine=={about['Version']}" in (about.get_all("Requires-Dist") or [])
+    required = [
+        each for each in about.get_all("Requires-Dist") or [] if each.startswith("theanine")
+    ]
+    assert all(f"=={about['Version']}" in each for each in required)
+    assert package == "theanine" or f"theanine=={about['Version']}" in required

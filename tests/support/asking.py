@@ -61,9 +61,11 @@ async def opened(folder: Path) -> AsyncGenerator[Store]:
         await store.close()
 
 
-def over_http(server: ScriptedServer, store: Store, limits: Limits = QUICK) -> Chat:
+def over_http(
+    server: ScriptedServer, store: Store, limits: Limits = QUICK, *, base_url: str | None = None
+) -> Chat:
     """Return a chat that calls the server through the provider library."""
-    model = open_chat("openai:gpt-4o-mini", base_url=server.base_url)
+    model = open_chat("openai:gpt-4o-mini", base_url=base_url or server.base_url)
     assert model is not None
     _TALKS.append(chat(model, store, limits))
     return _TALKS[-1]

@@ -176,6 +176,7 @@ def environment(folder: Path) -> dict[str, str]:
         "TERM": "dumb",
         "TZ": "UTC",
         "PYTHONUTF8": "1",
+        "THEANINE_RESIDENT": "off",
     }
 
 

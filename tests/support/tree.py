@@ -11,6 +11,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = {
     "theanine": ROOT / "packages/theanine/src/theanine",
+    "theanine-methods": ROOT / "packages/theanine-methods/src/theanine_methods",
+    "theanine-server": ROOT / "packages/theanine-server/src/theanine_server",
+    "theanine-adapters": ROOT / "packages/theanine-adapters/src/theanine_adapters",
     "theanine-bench": ROOT / "packages/theanine-bench/src/theanine_bench",
 }
 

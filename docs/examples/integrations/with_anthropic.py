@@ -5,7 +5,7 @@ import sys
 from anthropic import Anthropic
 
 import theanine
-from theanine.integrations.anthropic import TheanineMemoryTool
+from theanine_adapters.anthropic import TheanineMemoryTool
 
 with theanine.open("memory.db") as client:
     runner = Anthropic().beta.messages.tool_runner(

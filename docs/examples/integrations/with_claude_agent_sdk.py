@@ -6,7 +6,7 @@ from uuid import uuid4
 import anyio
 
 import theanine
-from theanine.integrations.claude_agent_sdk import TheanineSessionStore
+from theanine_adapters.claude_agent_sdk import TheanineSessionStore
 
 with theanine.open("memory.db") as client:
     ana = client.user("ana")

@@ -7,7 +7,7 @@ from google.adk.events import Event
 from google.genai.types import UserContent
 
 import theanine
-from theanine.integrations.google_adk import TheanineMemoryService
+from theanine_adapters.google_adk import TheanineMemoryService
 
 with theanine.open("memory.db") as client:  # Runner(…, memory_service=service) does what follows
     service = TheanineMemoryService(lambda app, user: client.user(user, agent=app))

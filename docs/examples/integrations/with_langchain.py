@@ -5,7 +5,7 @@ import sys
 from langchain.agents import create_agent
 
 import theanine
-from theanine.integrations.langchain import TheanineMiddleware
+from theanine_adapters.langchain import TheanineMiddleware
 
 with theanine.open("memory.db") as client:
     agent = create_agent("openai:gpt-4o-mini", middleware=[TheanineMiddleware(client.user("ana"))])

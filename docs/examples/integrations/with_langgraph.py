@@ -6,7 +6,7 @@ from langgraph.graph import MessagesState, StateGraph
 from langgraph.runtime import Runtime
 
 import theanine
-from theanine.integrations.langgraph import TheanineStore
+from theanine_adapters.langgraph import TheanineStore
 
 
 def note(state: MessagesState, runtime: Runtime) -> None:

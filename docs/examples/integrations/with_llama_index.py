@@ -7,7 +7,7 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import MockLLM
 
 import theanine
-from theanine.integrations.llama_index import TheanineMemory
+from theanine_adapters.llama_index import TheanineMemory
 
 with theanine.open("memory.db") as client:
     memory = TheanineMemory.for_user(client.user("ana"), session_id=f"chat-{uuid4()}")

@@ -6,7 +6,7 @@ from uuid import uuid4
 from agents import Agent, RunConfig, Runner, set_default_openai_api
 
 import theanine
-from theanine.integrations.openai_agents import TheanineSession
+from theanine_adapters.openai_agents import TheanineSession
 
 set_default_openai_api("chat_completions")
 with theanine.open("memory.db") as client:

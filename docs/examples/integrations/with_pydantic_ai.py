@@ -5,7 +5,7 @@ import sys
 from pydantic_ai import Agent
 
 import theanine
-from theanine.integrations.pydantic_ai import TheanineMemory
+from theanine_adapters.pydantic_ai import TheanineMemory
 
 with theanine.open("memory.db") as client:
     agent = Agent("openai-chat:gpt-4o-mini", capabilities=[TheanineMemory(client.user("ana"))])
