@@ -32,6 +32,8 @@ from theanine.types import LOCAL_MODEL, Memory, Part, Recollection, Timeline, Tu
 
 CLOSEST = 3
 """Best matters by which the language of what comes closest is told."""
+RELEVANT = 0.1
+"""Relevance from which something tells of what a question asks besides its time or session."""
 LONG_WORD = 6
 """Letters from which a word is taken for a form of another that differs in a letter: "allergy" of
 "allergic"."""
@@ -54,8 +56,8 @@ async def recall_from_log(
         trace.stop("small_talk")
         return Recollection(query=asked)
     question = await with_said_spelling(question, log)
-    if question.alone:
-        ranked = period(question, log, context)
+    if question.alone or question.of_session:
+        ranked = await _of_the_period(question, dialogue, log, context)
         trace.period(log, ranked)
         resolved = Resolved(
             matters=tuple(
@@ -110,6 +112,30 @@ async def recall_from_log(
     groups = lay_out(lines, relations, budget)
     parts = [await _part(group, relations, log, trace) for group in groups]
     return replace(result, parts=tuple(sorted(parts, key=_part_order)))
+
+
+async def _of_the_period(
+    question: Question, dialogue: Sequence[Utterance], log: LogIndex, context: RecallContext
+) -> Sequence[RankedCandidate]:
+    """Return what was said at the time, or in the session, of the question.
+
+    What is most relevant comes first where more than a time is asked for; of a holiday, what people
+    said of it earlier and later, too.
+    """
+    said = period(question, log, context)
+    if question.alone and not question.of_holiday:
+        return said
+    within = {found.position for found in said}
+    ranked = await rank(question, dialogue, log, context)
+    relevant = [
+        found
+        for found in ranked
+        if found.relevance >= RELEVANT and (question.of_holiday or found.position in within)
+    ]
+    first = {found.position for found in relevant}
+    if question.of_session and relevant:
+        return relevant
+    return [*relevant, *(found for found in said if found.position not in first)]
 
 
 def _with_states(

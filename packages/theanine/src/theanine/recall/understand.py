@@ -23,12 +23,15 @@ from theanine.types import Utterance
 MAX_QUERY = 4_000
 """Characters of a query, half of them its last: a longer one is a document, not a question."""
 _ASKS = lazy_pattern(
-    r"[?？؟]\W*$|^\W*(?:what|which|who|whom|whose|when|where|why|how|tell me|remind me|list|show|"
+    r"[?？؟]\W*$|\bplease\W*$|[.!:;,–—]\s+(?:please )?(?:remind me|tell me|summari[sz]e)\b|"
+    r"^\W*(?:(?:so|and|but|well|ok|okay|please|now|just)\W+)?(?:what|which|who|whom|whose|when|where|why|how|tell me|remind me|list|show|"
     r"summari[sz]e|sum up|recap|find|give me|name|do you (?:know|remember)|"
     r"(?:walk|talk|fill|catch|read) me|bring me up|go over|review|look up|pull up|search|"
     r"any(?:thing|one|body)?)\b",
     re.IGNORECASE | re.MULTILINE,
 )
+MAX_OF_A_TIME = 12
+"""Words of a text that may name a time of which all is asked for, such as "Some of May 2024"."""
 KEYWORDS = 4
 """Words of a text that are taken for what is looked for, even if they ask nothing."""
 _ASKS_AT_END = lazy_pattern(r"[?？؟]\W*$")
@@ -66,6 +69,15 @@ _ASKED = lazy_pattern(
     r"\bmy (?:\w+ )*(?:question|request)s?\b",
     re.IGNORECASE,
 )
+_SESSION = lazy_pattern(
+    r"\b(?:last|latest|most recent|previous|first|earliest) (?:time (?:that )?we "
+    r"(?:spoke|talked|chatted|met)|talk|chat|conversation|session|discussion)\b"
+    r"(?! (?:about|on|of|with|regarding) (?!\W*$))|"
+    r"\bwe (?:spoke|talked|chatted|met) last\b|\bwe last (?:spoke|talked|chatted|met)\b"
+    r"(?! (?:about|of|with))",
+    re.IGNORECASE,
+)
+"""What names the latest or the earliest session, not the latest talk about some matter."""
 _CONTRACTED = re.compile(r"['’](?:s|re|ve|d|ll|m)\b")
 _NOTHING = re.compile(r"(?!)")
 _ASKING = ("when", "who", "where", "how many", "why", "what")
@@ -81,6 +93,8 @@ class Question:
         days: the days that it asks about, as ordinals of their first and last; empty for all.
         order: whether it asks for what was said last or first; None for neither.
         alone: whether nothing but that time or order is asked for.
+        of_session: whether it asks for something of the latest session, or the earliest.
+        of_holiday: whether a time that it names is a holiday, of which people talk at other times.
         identifiers: the numbers and codes that it names.
         names: the people that it names, as far as its wording shows them.
         of_assistant, asked: whether it asks for what the assistant said, or what the user asked it.
@@ -94,6 +108,8 @@ class Question:
     days: tuple[tuple[int, int], ...] = ()
     order: Literal["newest", "oldest"] | None = None
     alone: bool = False
+    of_session: bool = False
+    of_holiday: bool = False
     identifiers: tuple[Identifier, ...] = ()
     names: tuple[str, ...] = ()
     of_assistant: bool = False
@@ -125,7 +141,8 @@ def understand(
     if all(is_small_talk(candidates.without_speakers(cut_query(turn.text))) for turn in asking):
         return Question(text=text, small_talk=True)
     language = guess_language(latest)
-    if not _asks(latest, language):
+    asks = _asks(latest, language)
+    if not asks and len(latest.split()) > MAX_OF_A_TIME:
         return Question(text=text, asks=False)
     today = context.asked_at(dialogue).date()
     years = sorted({*candidates.years, today.year})
@@ -144,12 +161,16 @@ def understand(
     order, talk = _order(rest, language)
     plain = candidates.without_speakers(rest)
     alone = bool(meant or talk) and _is_only_talk(plain, language)
+    if not asks and not alone:
+        return Question(text=text, asks=False)
     ranges = [each for _, days in meant for each in days]
     return Question(
         text=text,
         days=tuple((first.toordinal(), last.toordinal()) for first, last in ranges),
         order=order,
         alone=alone,
+        of_session=order is not None and language == "en" and _SESSION.search(rest) is not None,
+        of_holiday=any(time.is_holiday for time, _ in meant),
         identifiers=find_identifiers(rest),
         names=find_names(rest, language),
         of_assistant=_about_assistant(language).search(latest) is not None,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 from theanine.lazy_pattern import lazy_pattern
 from theanine.retrieval.date_words import english_dates
@@ -28,11 +28,13 @@ class NamedTime:
         ranges: the days that it may mean; several for a date without a year.
         span: the characters of the phrase, in the question with its dates in English.
         relative: whether it is told by its distance from today.
+        is_holiday: whether it is a holiday, by its name.
     """
 
     ranges: tuple[DateRange, ...]
     span: tuple[int, int]
     relative: bool = False
+    is_holiday: bool = False
 
 
 _MONTHS = {
@@ -115,6 +117,14 @@ _HOLIDAY = lazy_pattern(
 )
 _Reader = Callable[[re.Match[str], date], DateRange]
 _READERS: tuple[tuple[str, _Reader], ...] = (
+    (
+        r"\b(?:on )?the (?P<d>\d{1,2})(?:st|nd|rd|th) of (?P<l>last|this) month\b",
+        lambda m, day: _day_of_month(int(m["d"]), day, last=m["l"].lower() == "last"),
+    ),
+    (
+        rf"\b(?:in )?(?:the )?(?P<s>{'|'.join(_SEASONS)}) (?:of )?(?P<l>last|this) year\b",
+        lambda m, day: _season(m["s"], day.year - (m["l"].lower() == "last")),
+    ),
     (
         r"\b(?:in |on |over )?the "
         rf"(?P<u>night|week|weekend|month|year|{'|'.join([*_WEEKDAYS, *_SEASONS])}) before last\b",
@@ -227,6 +237,16 @@ _PART = lazy_pattern(
     r"(?:first|second|third|fourth|last) quarter)(?: part)?(?: of| in)?[ -]*(?:the )?$",
     re.IGNORECASE,
 )
+_COUNTED_PART = lazy_pattern(
+    rf"\b(?:the )?(?:very )?(?P<o>first|second|third|fourth|fifth|last) (?:{_N} |(?P<few>few) )?"
+    r"(?P<u>day|week|weekend|month)(?P<s>s?) (?:of|in) (?:the )?$",
+    re.IGNORECASE,
+)
+_BESIDE = lazy_pattern(
+    rf"\b(?:the )?(?:{_N} )?(?P<u>day|night|morning|afternoon|evening|weekend|week|month)(?P<s>s?) "
+    r"(?P<r>before|after) (?:the )?$",
+    re.IGNORECASE,
+)
 _WEEK_OF = lazy_pattern(r"\b(?:the )?week (?:of|starting|beginning)(?: the)? $", re.IGNORECASE)
 _PARTS = {
     **dict.fromkeys(("early", "beginning", "start"), (0, 1, 3)),
@@ -285,10 +305,16 @@ def find_times(
         if (same := found.get((start, end))) and not relative:  # as day and month the other way
             found[start, end] = replace(same, ranges=(*same.ranges, *ranges))
         elif not _overlaps(match, found):  # of no day, such as 2023-13-01, it is no year either
-            time = NamedTime(ranges=ranges, span=(start, end), relative=relative)
+            time = NamedTime(
+                ranges=ranges,
+                span=(start, end),
+                relative=relative,
+                is_holiday=bool(groups.get("h")),
+            )
             found[start, end] = time
     parts = [_part(question, found[span]) for span in sorted(found) if found[span].ranges]
-    return question, _narrowed(question, parts)
+    whole = [each for each in parts if not any(_is_inside(each, other) for other in parts)]
+    return question, _agreed(_narrowed(question, whole))
 
 
 def _readings(
@@ -307,9 +333,21 @@ def _readings(
             yield match, (read(match, today),), True
 
 
+def _is_inside(time: NamedTime, other: NamedTime) -> bool:
+    """Whether a phrase is part of a longer one: "the last week" of "the last week of May"."""
+    (start, end), (first, last) = time.span, other.span
+    return first <= start and end <= last and (first, last) != (start, end)
+
+
 def _part(question: str, time: NamedTime) -> NamedTime:
     """Return the part of a time that is named before it: "early" in May, the end of a year."""
     start, end = time.span
+    if match := _COUNTED_PART.search(question[:start]):
+        counted = [days for each in time.ranges for days in _counted_part(match, each)]
+        return NamedTime(ranges=tuple(counted), span=(match.start(), end), relative=time.relative)
+    if match := _BESIDE.search(question[:start]):
+        ranges = tuple(_beside(match, days) for days in time.ranges)
+        return NamedTime(ranges=ranges, span=(match.start(), end), relative=time.relative)
     if match := _WEEK_OF.search(question[:start]):
         ranges = tuple(_period(days[0], "week") for days in time.ranges)
         return NamedTime(ranges=ranges, span=(match.start(), end), relative=time.relative)
@@ -319,6 +357,50 @@ def _part(question: str, time: NamedTime) -> NamedTime:
     first, last, of = _PARTS[match["p"].lower()]
     ranges = tuple(_cut_range(days, first, last, of) for days in time.ranges)
     return NamedTime(ranges=ranges, span=(match.start(), end), relative=time.relative)
+
+
+def _counted_part(match: re.Match[str], days: DateRange) -> Iterator[DateRange]:
+    """Yield the first days of a time, its second week, its last weekend …, if it has it."""
+    begin, end = days
+    unit, order = match["u"].lower(), match["o"].lower()
+    length = 1 if unit == "weekend" else _DAYS_IN_UNIT[unit]
+    some = 7 if unit == "day" else 3
+    count = _number(match["n"]) if match["n"] else some if match["few"] or match["s"] else 1
+    skipped = 0 if order == "last" else (*_ORDINALS, "fifth").index(order)
+    if unit == "weekend":
+        saturday = _shift(begin, (5 - begin.weekday()) % 7)
+        starts = [_shift(saturday, 7 * n) for n in range((end - saturday).days // 7 + 1)]
+        starts = starts[-count:] if order == "last" else starts[skipped : skipped + count]
+        yield from ((start, _shift(start, 1)) for start in starts)
+    elif unit == "month":
+        months = 12 * begin.year + begin.month - 1
+        all_months = 12 * end.year + end.month - months
+        first = all_months - count if order == "last" else skipped
+        start, until = months + first, months + first + count - 1
+        yield _month(start // 12, start % 12 + 1)[0], _month(until // 12, until % 12 + 1)[1]
+    elif order == "last":
+        yield max(begin, _shift(end, 1 - count * length)), end
+    elif (start := _shift(begin, skipped * length)) <= end:
+        yield start, min(end, _shift(start, count * length - 1))
+
+
+def _beside(match: re.Match[str], days: DateRange) -> DateRange:
+    """Return the day, the days, the two weeks … before or after a time."""
+    unit = match["u"].lower()
+    length = _DAYS_IN_UNIT.get(unit, 2 if unit == "weekend" else 1)
+    after = match["r"].lower() == "after"
+    edge, sign = (days[1], 1) if after else (days[0], -1)
+    if unit == "weekend":
+        saturday = _shift(edge, (4 - edge.weekday()) % 7 + 1)
+        if not after:
+            saturday = _shift(edge, -_since_weekday("saturday", edge))
+        return saturday, _shift(saturday, 1)
+    if match["n"]:
+        center, slack = _shift(edge, sign * _number(match["n"]) * length), length // 3
+        return _shift(center, -slack), _shift(center, slack)
+    far = 7 if match["s"] and length == 1 else length
+    near, far_day = _shift(edge, sign), _shift(edge, sign * far)
+    return min(near, far_day), max(near, far_day)
 
 
 def _cut_range(days: DateRange, first: int, last: int, of: int) -> DateRange:
@@ -345,10 +427,25 @@ def _narrowed(question: str, times: Iterable[NamedTime]) -> list[NamedTime]:
                     ranges=ranges,
                     span=(former.span[0], time.span[1]),
                     relative=former.relative or time.relative,
+                    is_holiday=former.is_holiday or time.is_holiday,
                 )
                 continue
         result.append(time)
     return result
+
+
+def _agreed(times: list[NamedTime]) -> list[NamedTime]:
+    """Return two times with the days that both may mean, if one without a year is within the other.
+
+    "In 2024, where were we at Easter?" asks about one Easter, wherever its two times stand.
+    """
+    for time, bounds in permutations(times) if len(times) == 2 else ():
+        if len(time.ranges) > 1 and len(bounds.ranges) == 1:
+            begin, end = bounds.ranges[0]
+            within = tuple(each for each in time.ranges if begin <= each[0] and each[1] <= end)
+            if within:
+                return [replace(each, ranges=within) for each in times]
+    return times
 
 
 def _common(question: str, one: NamedTime, other: NamedTime) -> tuple[DateRange, ...]:
@@ -405,7 +502,7 @@ def find_intervals(question: str, years: Sequence[int], today: date) -> tuple[st
         if onwards and before.rstrip().lower().endswith("from"):
             ranges = tuple((days[0], max(today, days[1])) for days in ranges[-1:])
             end = onwards.end()
-        intervals.append(NamedTime(ranges=ranges, span=(start, end), relative=time.relative))
+        intervals.append(replace(time, ranges=ranges, span=(start, end)))
         last = end
     return question, intervals
 
@@ -531,6 +628,13 @@ def _latest_day(number: int, today: date) -> DateRange:
         (_days_back(today, back) for back in range(62) if _shift(today, -back).day == number),
         _days_back(today, 0),
     )
+
+
+def _day_of_month(number: int, today: date, *, last: bool) -> DateRange:
+    """Return the day of this or the last month that has a number, at most its last day."""
+    start, end = _period(_shift(today.replace(day=1), -1) if last else today, "month")
+    day = start.replace(day=min(max(number, 1), end.day))
+    return day, day
 
 
 def _since_weekday(name: str, today: date) -> int:
