@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from theanine.retrieval.candidates import CandidateIndex
-from theanine.retrieval.languages import UNSPACED, Language
+from theanine.retrieval.languages import UNSPACED, Language, everyday_words, stem
 
 _TOKEN = re.compile(r"(?<![\w.])\+?\w*\d\w*(?:[-./:]\w+)*|(?<!\w)[A-Z]{1,5}(?:-\w+)*-\w*\d[\w-]*")
+_ADDRESS = re.compile(
+    r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:\bhttps?://|\bwww\.)[^\s<>\"')]*\w"
+)
+"""An address of mail or of a page."""
+_SCHEME = re.compile(r"(?:https?://)?(?:www\.)?", re.IGNORECASE)
 _SPACED_DIGITS = re.compile(r"(?<!\w)\+?\d[\d ()/-]{6,}\d(?!\w)")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _TIME = re.compile(r"\d{1,2}:\d\d|\d{1,2}(?:am|pm)", re.IGNORECASE)
@@ -27,6 +32,8 @@ _UNIT = re.compile(
 """The word after a number, unless it is one of these verbs: "97 miles", not "bus 97 takes"."""
 PHONE = "phone"
 """The shape of long numbers, whatever their writing."""
+MAIL, PAGE = "mail", "page"
+"""The shapes of addresses."""
 _LONG = 3
 """Digits from which a number stands for something, rather than counts it."""
 _COUNTED = frozenset(
@@ -41,9 +48,18 @@ _NAMED = (
         rf"(?:(?:Mr|Mrs|Ms|Miss|Dr|Doctor|Prof|Professor|Sir|Captain)\.? )?{_NAME}\b(?! [A-Z])"
     ),
 )
-_CAPITALIZED = re.compile(rf"(?<![.!?¿¡] )(?<!^)(?<![¿¡])\b{_NAME}\b")
-_WITHOUT_CASE: frozenset[Language] = frozenset({"de", "zh", "ja", "ko", "ar", "hi"})
-"""Languages whose writing doesn't show names: each noun is capitalized, or nothing is."""
+_WHO: Mapping[Language, re.Pattern[str]] = {
+    language: re.compile(rf"(?<!\w)(?:{who}) (?:(?:denn|eigentlich|donc|então|ono) )?{_NAME}\b")
+    for language, who in {
+        "de": "[Ww]er (?:ist|war)",
+        "es": "[Qq]uién (?:es|era|fue)",
+        "fr": "[Qq]ui (?:est|était)",
+        "it": "[Cc]hi (?:è|era)",
+        "pt": "[Qq]uem (?:é|era|foi)",
+        "hr": "[Tt]ko je(?: bio| bila)?",
+    }.items()
+}
+"""Questions for a person, in languages whose writing doesn't show which word is a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +69,7 @@ class Identifier:
     Attributes:
         key: its letters and digits in lower case.
         shape: its runs of letters and of digits with the signs between them: ``a-0-0``.
-        words: its words that have a digit, in lower case.
+        words: its words that have a digit, of an address all of them, in lower case.
         context: for a short number, the word before or after it, in lower case.
     """
 
@@ -98,14 +114,23 @@ def _identifiers(text: str) -> Iterator[Identifier]:
     ]
     for _, phone in phones:
         yield phone
+    addresses = [(match.span(), _read_address(match[0])) for match in _ADDRESS.finditer(text)]
+    for _, address in addresses:
+        yield address
     for match in _TOKEN.finditer(text):
-        if any(start <= match.start() < end for (start, end), _ in phones):
+        if any(start <= match.start() < end for (start, end), _ in (*phones, *addresses)):
             continue
         token = match[0].rstrip(".:/-")
         if any(form.fullmatch(token) for form in (_YEAR, _TIME, _ORDINAL)):
             continue
         if identifier := _read_token(token, text[: match.start()], text[match.end() :]):
             yield identifier
+
+
+def _read_address(text: str) -> Identifier:
+    plain = _SCHEME.sub("", text.casefold(), count=1)
+    key = "".join(_RUN.findall(plain))
+    return Identifier(key, MAIL if "@" in text else PAGE, tuple(_WORD.findall(plain)))
 
 
 def _read_token(token: str, before: str, after: str) -> Identifier | None:
@@ -148,12 +173,12 @@ def _shape(token: str) -> str:
 
 def find_names(text: str, language: Language) -> tuple[str, ...]:
     """Return the capitalized words of a question that its wording shows to be names."""
-    if language in _WITHOUT_CASE:
-        return ()
-    patterns = _NAMED if language == "en" else (_CAPITALIZED,)
-    return tuple(
-        dict.fromkeys(match["name"] for pattern in patterns for match in pattern.finditer(text))
-    )
+    if language == "en":
+        found = [match["name"] for pattern in _NAMED for match in pattern.finditer(text)]
+        return tuple(dict.fromkeys(found))
+    named = _WHO[language].findall(text) if language in _WHO else ()
+    known = everyday_words(language)
+    return tuple(name for name in named if stem(name.lower(), language) not in known)
 
 
 def is_other(asked: Iterable[Identifier], told: Iterable[Identifier]) -> bool:
@@ -168,6 +193,8 @@ def is_unknown(asked: Identifier, candidates: CandidateIndex) -> bool:
     """Whether a number or code occurs nowhere in the memory but in questions, in any writing."""
     if asked.context or asked.shape == PHONE:  # of which nothing is known without its context
         return False
+    if asked.shape in (MAIL, PAGE):
+        return not all(map(candidates.tells, asked.words))
     digits = [run for run in _RUN.findall(asked.key) if run[0].isdigit()]
     return not all(map(candidates.tells, asked.words)) and not all(map(candidates.tells, digits))
 

@@ -99,8 +99,11 @@ async def rank(
     if question.of_assistant or question.asked or question.of_speaker:
         ranked = _of_the_speech(question, ranked, candidates)
         trace.record("speech", ranked)
+    if question.name_of:
+        ranked = await _of_the_name(question.name_of, ranked, log)
+        trace.record("names", ranked)
     if question.order and not question.spread:
-        ranked = _in_order(ranked, candidates, newest=question.order == "newest")
+        ranked = _in_order(question, ranked, candidates)
         trace.record("order", ranked)
     ranked = _without_echoes(ranked, candidates)
     trace.record("echoes", ranked)
@@ -196,12 +199,7 @@ def _of_the_speech(
     What was said to a relevant passage, and around one of the same speaker, is relevant as well.
     """
     at = np.array([found.position for found in ranked], np.int64)
-    if question.of_assistant:
-        meant = candidates.by_assistant[at]
-    elif question.of_speaker:
-        meant = candidates.is_by(question.of_speaker, at)
-    else:
-        meant = candidates.by_user[at] & candidates.asks[at]
+    meant = _are_meant(question, at, candidates)
     power = ASKED if question.asked and not question.of_assistant else NAMED
     best = {
         found.position: rated(
@@ -253,17 +251,81 @@ async def _of_the_time(
     ]
 
 
-def _in_order(
-    ranked: Sequence[RankedCandidate], candidates: CandidateIndex, *, newest: bool
+async def _of_the_name(
+    name_of: str, ranked: Sequence[RankedCandidate], log: LogIndex
 ) -> list[RankedCandidate]:
-    """Put what is about as relevant as the best in order of time; it shares their relevances."""
+    """Raise what tells a name of "the wife", "the dog" … and lower what is of somebody else.
+
+    Unless it goes on about them by a pronoun: "Her name is Petra."
+    """
+    best = ranked[:READ]
+    before = {found.position: log.candidates.said_next(found.position, -1) for found in best}
+    at = {found.position for found in best}
+    loaded = await log.load(at | {each for each in before.values() if each is not None})
+    mentioned = re.compile(rf"\b{re.escape(name_of)}", re.IGNORECASE)
+    naming = _naming(name_of)
+    mentions = {position for position, each in loaded.items() if mentioned.search(each.text)}
+    names = {position for position, each in loaded.items() if naming.search(each.text)}
+    if at.isdisjoint(names):
+        return list(ranked)
+    result: list[RankedCandidate] = []
+    for found in ranked:
+        text = loaded[found.position].text if found.position in loaded else ""
+        goes_on = before.get(found.position) in mentions and _REFERS.match(text)
+        if found.position in names:
+            found = rated(found, found.relevance**NAMED)
+        elif found.position not in mentions and not goes_on:
+            found = rated(found, OTHERS * found.relevance)
+        result.append(found)
+    return _sorted(result)
+
+
+def _naming(name_of: str) -> re.Pattern[str]:
+    """Return what tells a name with what it is of: "Petra, my wife", "my boss Henrik"."""
+    role, name = re.escape(name_of), r"[A-ZÀ-ÖØ-Þ][^\W\d_]+"
+    ours = r"(?:[Mm]y|[Oo]ur|[Tt]he|[Aa]n?) (?:[\w-]+ ){0,2}"
+    return re.compile(
+        rf"\b{ours}{role}(?:,| is| was| called| named)* {name}|"
+        rf"\b{name}(?:,| is| was)* {ours}{role}\b|"
+        rf"\b{role}\b[^.!?]{{0,60}}\b(?:called|named|name is|name was) {name}"
+    )
+
+
+def _in_order(
+    question: Question, ranked: Sequence[RankedCandidate], candidates: CandidateIndex
+) -> list[RankedCandidate]:
+    """Put what is about as relevant as the best in order of time; it shares their relevances.
+
+    Where the words of somebody are asked for, only those.
+    """
     if not ranked:
         return []
     least = COMPARABLE * ranked[0].relevance
-    best = [found for found in ranked if found.relevance >= least]
+    at = np.array([found.position for found in ranked], np.int64)
+    meant = _are_meant(question, at, candidates).tolist()
+    best = [
+        found
+        for found, is_meant in zip(ranked, meant, strict=True)
+        if is_meant and found.relevance >= least
+    ]
+    first = {found.position for found in best}
     orders = candidates.orders
-    best.sort(key=lambda found: int(orders[found.position]), reverse=newest)
-    return [*_sharing(best, ranked), *ranked[len(best) :]]
+    best.sort(key=lambda found: int(orders[found.position]), reverse=question.order == "newest")
+    others = [found for found in ranked if found.position not in first]
+    return _sharing([*best, *others], ranked)
+
+
+def _are_meant(
+    question: Question, at: NDArray[np.int64], candidates: CandidateIndex
+) -> NDArray[np.bool_]:
+    """Return whether candidates are the words of the speaker who is asked for; all without one."""
+    if question.of_assistant:
+        return candidates.by_assistant[at]
+    if question.of_speaker:
+        return candidates.is_by(question.of_speaker, at)
+    if question.asked:
+        return candidates.by_user[at] & candidates.asks[at]
+    return np.ones(len(at), np.bool_)
 
 
 async def _reranked(

@@ -24,7 +24,8 @@ MAX_QUERY = 4_000
 """Characters of a query, half of them its last: a longer one is a document, not a question."""
 _ASKS = lazy_pattern(
     r"[?？؟]\W*$|\bplease\W*$|[.!:;,–—]\s+(?:please )?(?:remind me|tell me|summari[sz]e)\b|"
-    r"^\W*(?:(?:so|and|but|well|ok|okay|please|now|just)\W+)?(?:what|which|who|whom|whose|when|where|why|how|tell me|remind me|list|show|"
+    r"^\W*(?:(?:so|and|but|well|ok|okay|please|now|just)\W+)?"
+    r"(?:what|which|who|whom|whose|when|where|why|how|tell me|remind me|list|show|"
     r"summari[sz]e|sum up|recap|find|give me|name|do you (?:know|remember)|"
     r"(?:walk|talk|fill|catch|read) me|bring me up|go over|review|look up|pull up|search|"
     r"any(?:thing|one|body)?)\b",
@@ -34,6 +35,7 @@ MAX_OF_A_TIME = 12
 """Words of a text that may name a time of which all is asked for, such as "Some of May 2024"."""
 KEYWORDS = 4
 """Words of a text that are taken for what is looked for, even if they ask nothing."""
+_BEFORE_QUESTION = lazy_pattern(r".*[.!?:;\n]\s+(?=\w[^.!?:;\n]*[?？؟]\W*$)", re.DOTALL)
 _ASKS_AT_END = lazy_pattern(r"[?？؟]\W*$")
 _PAST = lazy_pattern(
     r"\b(?:did|was|were|had|have|has|been|happen\w*|said|told|went|\w{3,}ed|ate|met|saw|got|made|"
@@ -52,10 +54,13 @@ _SPEAKING = (
 _ADVICE = (
     r"advice|suggestion|recommendation|answer|reply|explanation|proposal|tip|idea|opinion|offer"
 )
+_WORK = "poem|haiku|limerick|rhyme|joke|translation|summary|draft|recipe|definition|calculation"
 _OF_ASSISTANT = lazy_pattern(
     rf"\b(?:did|have|had|were|was it) you (?:\w+ly )?(?:ever |just |once )?(?:{_SPEAKING})\b|"
     rf"\b(?<!did )(?<!do )(?<!if )you (?:told|gave|suggested|recommended|advised|proposed|wrote|"
-    rf"explained|promised|offered|showed|sent) (?:me|us)\b|\byour (?:{_ADVICE})s?\b",
+    rf"explained|promised|offered|showed|sent) (?:me|us)\b|\byour (?:{_ADVICE}|{_WORK})s?\b|"
+    r"\b\w+ of yours\b|\b(?:the|that|which|what) \w+ (?:that |was it )?you "
+    r"(?:told|gave|suggested|recommended|proposed|wrote|composed|made|sent|showed)\b",
     re.IGNORECASE,
 )
 _OF_SPEAKER = lazy_pattern(
@@ -78,6 +83,17 @@ _SESSION = lazy_pattern(
     re.IGNORECASE,
 )
 """What names the latest or the earliest session, not the latest talk about some matter."""
+_ROLE = r"(?:my|our|the) (?:\w+ ){0,2}?"
+_NAME_OF = lazy_pattern(
+    rf"\b{_ROLE}(?P<owner>\w+)['’]s? (?:first |full |last )?name\b|"
+    rf"\bname of {_ROLE}(?P<of>\w+)\W*$|"
+    rf"\b{_ROLE}(?P<called>\w+) (?:called|named)\W*$|"
+    rf"\bwho(?:['’]s| is| was) {_ROLE}(?P<who>\w+)\W*$|"
+    rf"\b{_ROLE}(?P<topic>\w+),? what(?:['’]s| is| was) (?:the|his|her|its|their) name\b|"
+    rf"\bwhat(?:['’]s| is| was) {_ROLE}(?P<last>\w+) (?:called|named)\b",
+    re.IGNORECASE,
+)
+"""Questions for the name of somebody or something, by what they are to the asker."""
 _CONTRACTED = re.compile(r"['’](?:s|re|ve|d|ll|m)\b")
 _NOTHING = re.compile(r"(?!)")
 _ASKING = ("when", "who", "where", "how many", "why", "what")
@@ -99,6 +115,8 @@ class Question:
         names: the people that it names, as far as its wording shows them.
         of_assistant, asked: whether it asks for what the assistant said, or what the user asked it.
         of_speaker: the name of another one who speaks, if it asks for what they said.
+        name_of: what they ask for the name of is, such as "wife" or "dog"; empty for no such
+            question.
         spread: whether it asks for several things: a list, a count, an order, a summary.
         small_talk: whether it only greets, thanks or agrees.
     """
@@ -115,6 +133,7 @@ class Question:
     of_assistant: bool = False
     asked: bool = False
     of_speaker: str = ""
+    name_of: str = ""
     spread: bool = False
     small_talk: bool = False
 
@@ -148,9 +167,11 @@ def understand(
     years = sorted({*candidates.years, today.year})
     english, times = find_intervals(latest, years, today)
     past = language != "en" or _PAST.search(english) is not None
+    asked_from = _begin_of_question(english)
     meant = [
         (time, days)
         for time in times
+        if not (time.span[1] <= asked_from and time.ranges == ((today, today),))
         if (days := [each for each in time.ranges if each[0] <= today])
         and (past or _is_over(time, days, today.toordinal()))
     ]
@@ -172,12 +193,22 @@ def understand(
         of_session=order is not None and language == "en" and _SESSION.search(rest) is not None,
         of_holiday=any(time.is_holiday for time, _ in meant),
         identifiers=find_identifiers(rest),
-        names=find_names(rest, language),
+        names=find_names(rest if language == "en" else latest, language),
         of_assistant=_about_assistant(language).search(latest) is not None,
         asked=language == "en" and _ASKED.search(latest) is not None,
         of_speaker=_speaker(latest, language, candidates),
+        name_of=_name_of(latest) if language == "en" else "",
         spread=cue_words.SPREAD.get(language, cue_words.SPREAD["en"]).search(latest) is not None,
     )
+
+
+def _begin_of_question(text: str) -> int:
+    """Return where the last sentence of a text begins that asks; what is before introduces it.
+
+    "Before we begin today: where is it?" does not ask about today.
+    """
+    before = _BEFORE_QUESTION.match(text)
+    return before.end() if before else 0
 
 
 def _is_over(time: NamedTime, days: Sequence[DateRange], today: int) -> bool:
@@ -206,6 +237,12 @@ def _speaker(text: str, language: Language, candidates: CandidateIndex) -> str:
         if speakers := candidates.speakers_named(name):
             return min(speakers)
     return ""
+
+
+def _name_of(text: str) -> str:
+    """Return what somebody or something whose name is asked for is; empty for other questions."""
+    match = _NAME_OF.search(text)
+    return next(filter(None, match.groups())).lower() if match else ""
 
 
 def _order(text: str, language: Language) -> tuple[Literal["newest", "oldest"] | None, bool]:

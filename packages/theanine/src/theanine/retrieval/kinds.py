@@ -55,7 +55,7 @@ _KINDS = {
         "beer cider cocktail coffee espresso gin juice lemonade milk rum soda tea vodka water "
         "whiskey whisky wine smoothie"
     ),
-    "pet animal": (
+    "pet animal creature": (
         "bird bee budgie bunny cat chicken cow dog donkey duck ferret fish goat goldfish "
         "guinea hamster hen horse kitten lizard mouse parrot pig pony puppy rabbit rat sheep "
         "snake spider tortoise turtle"
@@ -174,6 +174,30 @@ _KINDS = {
     "appointment meeting interview schedule": ("appointment interview meeting call scheduled"),
     "party vote politics": ("conservative democrat green labour liberal republican socialist vote"),
     "quit stop stopped gave": ("gave quit sold stopped"),
+    "recommend suggest advise propose advice tip recommendation suggestion": (
+        "recommend suggest advise propose advice tip recommendation suggestion"
+    ),
+    "gift present": ("gift present voucher"),
+    "operation surgery operate": ("operation operated surgery surgeon"),
+    "poem poetry verse": ("haiku limerick poem rhyme sonnet verse"),
+    "math maths compute calculate arithmetic": (
+        "divided equals minus multiplied percent plus sum times"
+    ),
+    "clothes clothing wear outfit": (
+        "blouse boots cap coat dress gloves hat jacket jeans scarf shirt shoes shorts skirt "
+        "sneakers socks suit sweater trousers uniform"
+    ),
+    "furniture": (
+        "armchair bed bench bookcase bookshelf chair couch cupboard desk drawer lamp mattress "
+        "shelf sofa stool table wardrobe"
+    ),
+    "plant flower tree garden herb": (
+        "basil cactus daisy dahlia fern lavender lily mint oak orchid palm rosemary roses "
+        "sage thyme tomato tulip violets willow"
+    ),
+    "tool": ("axe drill hammer ladder pliers sander saw screwdriver shovel wrench"),
+    "weather": ("fog frost hail heat rain snow storm sunny wind"),
+    "boat ship vessel": ("barge canoe catamaran dinghy ferry kayak sailboat sailing tanker yacht"),
     "plan planning dream goal future want wish": (
         "dream goal going hope plan planning saving someday thinking want wants wish"
     ),

@@ -211,9 +211,9 @@ _LATEST = 4_096
 @lru_cache(maxsize=_LATEST)
 def guess_language(text: str) -> Language:
     """Return the language that a text seems to be in; English if in doubt."""
+    if by_signs := _language_of_signs(text):
+        return by_signs
     text = normalize(text)
-    if script := _language_of_script(text):
-        return script
     words = WORD.findall(text)
     if not text.isascii():
         words += [word for word in WORD.findall(text.translate(_ACCENTS)) if word not in words]
@@ -245,11 +245,17 @@ def _by_shared_words(words: set[str], votes: Mapping[Language, float]) -> Langua
     return best if shared["en"] or len(shared[best]) >= MIN_SHARED else "en"
 
 
-def _language_of_script(text: str) -> Language | None:
+def _is_code(text: str) -> bool:
+    """Whether a text with a digit is one word, among signs, or in capitals."""
+    words = [word for word in text.split() if any(map(str.isalnum, word))]
+    return any(map(str.isdigit, text)) and (len(words) == 1 or text.isupper())
+
+
+def _language_of_signs(text: str) -> Language | None:
     """Return the language that has the script of a text alone, English for a code, or None."""
     if text.isascii():
-        is_code = len(text.split()) == 1 and any(map(str.isdigit, text))
-        return "en" if is_code else None  # its parts are no words of a language
+        return "en" if _is_code(text) else None  # its parts are no words of a language
+    text = normalize(text)
     if _KANA.search(text):
         return "ja"
     if len(_HAN.findall(text)) * 4 > len(text):
