@@ -15,6 +15,8 @@ _ADDRESS = re.compile(
     r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:\bhttps?://|\bwww\.)[^\s<>\"')]*\w"
 )
 """An address of mail or of a page."""
+_SYMBOL = re.compile(r"\b(?:[a-z]+[A-Z]\w+|[A-Za-z]+_\w+)\b")
+"""A name in code: parseHeader or parse_header."""
 _SCHEME = re.compile(r"(?:https?://)?(?:www\.)?", re.IGNORECASE)
 _SPACED_DIGITS = re.compile(r"(?<!\w)\+?\d[\d ()/-]{6,}\d(?!\w)")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -32,8 +34,8 @@ _UNIT = re.compile(
 """The word after a number, unless it is one of these verbs: "97 miles", not "bus 97 takes"."""
 PHONE = "phone"
 """The shape of long numbers, whatever their writing."""
-MAIL, PAGE = "mail", "page"
-"""The shapes of addresses."""
+MAIL, PAGE, SYMBOL = "mail", "page", "symbol"
+"""The shapes of addresses, and of names in code."""
 _LONG = 3
 """Digits from which a number stands for something, rather than counts it."""
 _COUNTED = frozenset(
@@ -86,14 +88,21 @@ class Identifier:
         return cls("".join(_RUN.findall(lower)), shape, tuple(words), context)
 
     def is_same(self, other: Identifier) -> bool:
-        """Whether both are the same; telephone numbers may differ in their prefixes."""
+        """Whether both are the same.
+
+        Telephone numbers may differ in their prefixes; of two pages, one may be in the other.
+        """
         if self.shape == other.shape == PHONE:
             shorter, longer = sorted((self.key.lstrip("0"), other.key.lstrip("0")), key=len)
             return longer.endswith(shorter)
+        if self.shape == other.shape == PAGE:
+            return self.key.startswith(other.key) or other.key.startswith(self.key)
         return self.key == other.key
 
     def conflicts(self, other: Identifier) -> bool:
         """Whether a text that has ``other``, and not this one, is of something else."""
+        if self.shape == SYMBOL:
+            return False  # a file has many of them
         alike = other.context == self.context if self.context else other.shape == self.shape
         return alike and not self.is_same(other)
 
@@ -117,6 +126,8 @@ def _identifiers(text: str) -> Iterator[Identifier]:
     addresses = [(match.span(), _read_address(match[0])) for match in _ADDRESS.finditer(text)]
     for _, address in addresses:
         yield address
+    for match in _SYMBOL.finditer(text):
+        yield Identifier.read(match[0], SYMBOL)
     for match in _TOKEN.finditer(text):
         if any(start <= match.start() < end for (start, end), _ in (*phones, *addresses)):
             continue
@@ -191,7 +202,7 @@ def is_other(asked: Iterable[Identifier], told: Iterable[Identifier]) -> bool:
 
 def is_unknown(asked: Identifier, candidates: CandidateIndex) -> bool:
     """Whether a number or code occurs nowhere in the memory but in questions, in any writing."""
-    if asked.context or asked.shape == PHONE:  # of which nothing is known without its context
+    if asked.context or asked.shape in (PHONE, SYMBOL):  # nothing is known without the context
         return False
     if asked.shape in (MAIL, PAGE):
         return not all(map(candidates.tells, asked.words))

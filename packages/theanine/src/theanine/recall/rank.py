@@ -42,7 +42,7 @@ READ = 60
 """Best candidates whose texts are read for identifiers and dates."""
 DAYS_BEFORE, DAYS_AFTER = 1, 7
 """Days around a time in which people talk of what happened then."""
-COMPARABLE = 0.25
+COMPARABLE = 0.4
 """Share of the best relevance from which candidates are put in order of time, where one is asked
 for."""
 ECHOES = 20
@@ -52,6 +52,8 @@ ECHOED = 60
 
 REFERRING = 10
 """Best candidates that are read for what they refer to."""
+ANSWERS = 3
+"""Best candidates with which the question that they answer is shown, which a pronoun refers to."""
 ANTECEDENT, FOLLOWING = 0.3, 0.1
 """Shares of its relevance that what it refers to, and what refers to it, have at least."""
 _REFERS = re.compile(
@@ -252,7 +254,7 @@ async def _of_the_time(
 
 
 async def _of_the_name(
-    name_of: str, ranked: Sequence[RankedCandidate], log: LogIndex
+    name_of: Sequence[str], ranked: Sequence[RankedCandidate], log: LogIndex
 ) -> list[RankedCandidate]:
     """Raise what tells a name of "the wife", "the dog" … and lower what is of somebody else.
 
@@ -262,7 +264,7 @@ async def _of_the_name(
     before = {found.position: log.candidates.said_next(found.position, -1) for found in best}
     at = {found.position for found in best}
     loaded = await log.load(at | {each for each in before.values() if each is not None})
-    mentioned = re.compile(rf"\b{re.escape(name_of)}", re.IGNORECASE)
+    mentioned = re.compile(rf"\b(?:{'|'.join(map(re.escape, name_of))})", re.IGNORECASE)
     naming = _naming(name_of)
     mentions = {position for position, each in loaded.items() if mentioned.search(each.text)}
     names = {position for position, each in loaded.items() if naming.search(each.text)}
@@ -280,9 +282,10 @@ async def _of_the_name(
     return _sorted(result)
 
 
-def _naming(name_of: str) -> re.Pattern[str]:
+def _naming(name_of: Sequence[str]) -> re.Pattern[str]:
     """Return what tells a name with what it is of: "Petra, my wife", "my boss Henrik"."""
-    role, name = re.escape(name_of), r"[A-ZÀ-ÖØ-Þ][^\W\d_]+"
+    role = f"(?:{'|'.join(map(re.escape, name_of))})"
+    name = r"[A-ZÀ-ÖØ-Þ][^\W\d_]+"
     ours = r"(?:[Mm]y|[Oo]ur|[Tt]he|[Aa]n?) (?:[\w-]+ ){0,2}"
     return re.compile(
         rf"\b{ours}{role}(?:,| is| was| called| named)* {name}|"
@@ -392,6 +395,11 @@ async def _with_antecedents(
         for found in ranked[:REFERRING]
         for step in (-1, 1)
         if (other := candidates.said_next(found.position, step)) in best
+    ]
+    pairs += [
+        (found, other, True)
+        for found in ranked[:ANSWERS]
+        if (other := candidates.question_of(found.position)) in best
     ]
     loaded = await log.load({at for found, other, _ in pairs for at in (found.position, other)})
     for found, other, is_before in pairs:

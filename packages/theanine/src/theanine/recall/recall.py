@@ -76,7 +76,7 @@ async def recall_from_log(
             query,
             log,
             corrected,
-            links=policy.links,
+            links=policy.links and question.order is None,
             closed=bool(question.days),
             of_a_time=question.of_a_time,
         )

@@ -13,7 +13,13 @@ from theanine.recall.context import RecallContext
 from theanine.recall.identifiers import Identifier, find_identifiers, find_names
 from theanine.retrieval import cue_words
 from theanine.retrieval.candidates import CandidateIndex
-from theanine.retrieval.languages import UNSPACED, Language, guess_language
+from theanine.retrieval.languages import (
+    UNSPACED,
+    Language,
+    everyday_words,
+    guess_language,
+    stem,
+)
 from theanine.retrieval.query import Query, is_small_talk
 from theanine.retrieval.scope_index import RetrievalMode
 from theanine.retrieval.temporal import DateRange, NamedTime, find_intervals
@@ -41,6 +47,11 @@ _PAST = lazy_pattern(
     r"\b(?:did|was|were|had|have|has|been|happen\w*|said|told|went|\w{3,}ed|ate|met|saw|got|made|"
     r"read|bought|came|left|took|gave|ran|spoke|wrote|thought|felt|heard|lost|won|paid|sold|since|"
     r"so far)\b",
+    re.IGNORECASE,
+)
+_PRESENT = lazy_pattern(
+    r"\b(?:is|are|am|will|shall|do|does|can|could|should|would|must|may|might|going|need|have to|"
+    r"plan\w*|next|upcoming)\b|['’](?:s|re|m|ll|d)\b",
     re.IGNORECASE,
 )
 _SPEAKING = (
@@ -94,6 +105,32 @@ _NAME_OF = lazy_pattern(
     re.IGNORECASE,
 )
 """Questions for the name of somebody or something, by what they are to the asker."""
+_NAME_ELSEWHERE: Mapping[Language, re.Pattern[str]] = {
+    language: lazy_pattern(pattern, re.IGNORECASE)
+    for language, pattern in {
+        "de": r"wie (?:heißt|hieß|heissen|heißen) (?:mein|unser|de[rn]|die|das)\w* (?P<of>\w+)|"
+        r"\bname (?:mein|unser)\w* (?P<of2>\w+)",
+        "es": r"c[oó]mo se llam\w+ (?:mi|nuestr[oa]|el|la)s? (?P<of>\w+)|"
+        r"nombre de (?:mi|nuestr[oa])s? (?P<of2>\w+)",
+        "fr": r"comment s['’]appelle\w* (?:mon|ma|mes|notre|nos|le|la|les) (?P<of>\w+)|"
+        r"comment (?:mon|ma|notre) (?P<of2>\w+) s['’]appelle|"
+        r"nom de (?:mon|ma|mes|notre) (?P<of3>\w+)",
+        "it": r"come si chiama\w* (?:(?:il|la|i|le) )?(?:mi[oa]|nostr[oa]) (?P<of>\w+)|"
+        r"nome d(?:el|ella|i) (?:mi[oa]|nostr[oa]) (?P<of2>\w+)",
+        "pt": r"como se chama\w* (?:(?:o|a) )?(?:meu|minha|noss[oa]) (?P<of>\w+)|"
+        r"nome d[oae] (?:meu|minha|noss[oa]) (?P<of2>\w+)",
+        "hr": r"kako se (?:ono )?zove\w* (?:moj|naš)\w* (?P<of>\w+)",
+        "ru": r"как зовут (?:моего|мою|моих|нашего|нашу) (?P<of>\w+)",
+        "tr": r"(?P<of>\w+)[ıiuü]m[ıiuü]z?[ıiuü]n ad[ıi]\b",
+        "zh": r"我们?的?(?P<of>[\u4e00-\u9fff]{1,3}?)叫什么|"
+        r"我们?的?(?P<of2>[\u4e00-\u9fff]{1,3})的名字",
+        "ja": r"(?:私|うち|僕|俺|我が家)の(?P<of>\w{1,4}?)の名前|(?P<of2>[^のはが]{1,4})の名前は",
+        "ko": r"(?:우리|내|제|저희) (?P<of>\w+?)(?:의|은|는|이|가)? 이름",
+        "hi": r"(?:मेरे|मेरी|हमारे|हमारी) (?P<of>\S+) का नाम",
+        "ar": r"ما اسم (?P<of>\w+?)(?:ي|نا)?\b",
+    }.items()
+}
+"""The same in other languages."""
 _CONTRACTED = re.compile(r"['’](?:s|re|ve|d|ll|m)\b")
 _NOTHING = re.compile(r"(?!)")
 _ASKING = ("when", "who", "where", "how many", "why", "what")
@@ -115,8 +152,8 @@ class Question:
         names: the people that it names, as far as its wording shows them.
         of_assistant, asked: whether it asks for what the assistant said, or what the user asked it.
         of_speaker: the name of another one who speaks, if it asks for what they said.
-        name_of: what they ask for the name of is, such as "wife" or "dog"; empty for no such
-            question.
+        name_of: what they ask for the name of is in English, such as "wife" or "dog"; empty for no
+            such question.
         spread: whether it asks for several things: a list, a count, an order, a summary.
         small_talk: whether it only greets, thanks or agrees.
     """
@@ -133,7 +170,7 @@ class Question:
     of_assistant: bool = False
     asked: bool = False
     of_speaker: str = ""
-    name_of: str = ""
+    name_of: tuple[str, ...] = ()
     spread: bool = False
     small_talk: bool = False
 
@@ -166,7 +203,7 @@ def understand(
     today = context.asked_at(dialogue).date()
     years = sorted({*candidates.years, today.year})
     english, times = find_intervals(latest, years, today)
-    past = language != "en" or _PAST.search(english) is not None
+    past = language != "en" or _PAST.search(english) or not _PRESENT.search(english)
     asked_from = _begin_of_question(english)
     meant = [
         (time, days)
@@ -197,7 +234,7 @@ def understand(
         of_assistant=_about_assistant(language).search(latest) is not None,
         asked=language == "en" and _ASKED.search(latest) is not None,
         of_speaker=_speaker(latest, language, candidates),
-        name_of=_name_of(latest) if language == "en" else "",
+        name_of=_name_of(latest, language),
         spread=cue_words.SPREAD.get(language, cue_words.SPREAD["en"]).search(latest) is not None,
     )
 
@@ -239,10 +276,13 @@ def _speaker(text: str, language: Language, candidates: CandidateIndex) -> str:
     return ""
 
 
-def _name_of(text: str) -> str:
-    """Return what somebody or something whose name is asked for is; empty for other questions."""
-    match = _NAME_OF.search(text)
-    return next(filter(None, match.groups())).lower() if match else ""
+def _name_of(text: str, language: Language) -> tuple[str, ...]:
+    """Return words for what somebody or something is whose name is asked for; else nothing."""
+    pattern = _NAME_OF if language == "en" else _NAME_ELSEWHERE.get(language, _NOTHING)
+    if not (match := pattern.search(text)):
+        return ()
+    word = next(filter(None, match.groups())).lower()
+    return (word,) if language == "en" else everyday_words(language).get(stem(word, language), ())
 
 
 def _order(text: str, language: Language) -> tuple[Literal["newest", "oldest"] | None, bool]:

@@ -259,6 +259,16 @@ class CandidateIndex:
                 return other
         return None
 
+    def question_of(self, position: int) -> int | None:
+        """Return where the question is that another speaker asked just before a passage, if any."""
+        other = position - 1
+        while other >= 0 and not self.turns[other]:
+            other -= 1
+        if other < 0 or self.sessions[other] != self.sessions[position]:
+            return None
+        is_other = self.speaker_groups[other] != self.speaker_groups[position]
+        return other if is_other and self.asks[other] else None
+
     def speakers_named(self, name: str) -> frozenset[str]:
         """Return the speakers whom a name names."""
         return self._ranking.speakers_named(name)
