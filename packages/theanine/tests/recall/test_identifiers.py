@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from random import Random
 
 import pytest
 
+import theanine
 from theanine.embeddings.static import StaticEmbedder
 from theanine.recall.identifiers import find_identifiers, find_names, is_other, is_unknown
 from theanine.retrieval.candidates import CandidateIndex
+from theanine.retrieval.languages import guess_language
 from theanine.types import Turn
 
 SHAPES = ("####-####", "@@####", "@@@-####-@", "#.#.#", "@#.##", "####", "+### ## ### ####")
@@ -91,3 +94,42 @@ def test_short_numbers_count_with_their_context() -> None:
 )
 def test_names_by_their_place(question: str, names: tuple[str, ...]) -> None:
     assert find_names(question, "en") == names
+
+
+@pytest.mark.parametrize(
+    ("asked", "same", "other"),
+    [
+        ("bo@sea.example", "Bo@Sea.example", "ana@sea.example"),
+        ("https://sea.example/map", "www.sea.example/map?day=1", "https://sea.example/list"),
+        ("read_header", "readHeader", None),
+    ],
+)
+def test_addresses_and_symbols_are_told_apart(asked: str, same: str, other: str | None) -> None:
+    wanted = find_identifiers(f"What about {asked}?")
+    assert any(one.is_same(own) for one in wanted for own in find_identifiers(f"It is {same}."))
+    assert not is_other(wanted, find_identifiers(f"It is {same}."))
+    if other:
+        assert is_other(wanted, find_identifiers(f"It is {other}."))
+
+
+@pytest.mark.parametrize("address", ["bo@sea.example", "https://moor.example/77"])
+def test_an_address_that_nobody_told_is_no_evidence(tmp_path: Path, address: str) -> None:
+    with theanine.open(tmp_path / "m.db") as client:
+        user = client.user("ana")
+        user.add(
+            "Mail for the berth goes to ana@quay.example; the map is on https://quay.example/5."
+        )
+        assert not user.recall(f"Whose is {address}?").parts
+
+
+@pytest.mark.parametrize(
+    "question", ["Wer ist Gundula?", "¿Quién es Gundula?", "Qui est Gundula ?", "Tko je Gundula?"]
+)
+def test_a_person_whom_nobody_named_is_unknown(tmp_path: Path, question: str) -> None:
+    with theanine.open(tmp_path / "m.db") as client:
+        client.user("ana").add("Gisela is the doctor of the whole street.")
+        assert not client.user("ana").recall(question).parts
+
+
+def test_a_code_in_capitals_is_no_foreign_word() -> None:
+    assert {guess_language(text) for text in ("TRI GALEBA 88", '"tri-galeba-88";-- ')} == {"en"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +54,11 @@ def ana(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UserMemory]:
         ("What did we talk about last?", DAYS[4:]),
         ("Where did we leave off?", DAYS[4:]),
         ("What was the first thing I said?", DAYS[:1]),
+        ("What was our latest conversation about?", DAYS[4:]),
+        ("So what was the last thing we talked about", DAYS[4:]),
+        ("March 2024 in short, please", DAYS[1:2]),
+        ("June 17th, 2025: remind me, please.", DAYS[3:4]),
+        ("Anything from 10 May?", DAYS[2:3]),
         ("What happened on 18 June?", []),
         ("What did I say in April 2024?", []),
         ("What happened the day before yesterday?", []),
@@ -66,6 +72,27 @@ def test_a_time_alone(ana: UserMemory, question: str, days: list[date]) -> None:
 def test_a_time_and_a_matter(ana: UserMemory) -> None:
     assert "heron" in ana.recall("What did the heron do in 2023?").text
     assert "heron" not in ana.recall("What did the heron do in 2025?").text
+
+
+def test_something_of_the_last_talk(ana: UserMemory) -> None:
+    assert "bridge" in ana.recall("When we spoke last, what was there?", limit=1).text
+    assert "bridge" in ana.recall("Where was the heron in our last conversation?").text
+
+
+@pytest.mark.parametrize(
+    "opening", ["Good evening! One thing before we end today:", "Today I ask:"]
+)
+def test_an_opening_names_no_time(ana: UserMemory, opening: str) -> None:
+    assert "kettle" in ana.recall(f"{opening} was there a kettle?", limit=1).text
+
+
+@pytest.mark.parametrize("holiday", ["Easter", "Christmas", "Halloween"])
+def test_what_is_told_of_a_holiday_later_counts(tmp_path: Path, holiday: str) -> None:
+    with theanine.open(tmp_path / "m.db", clock=lambda: NOW) as client:
+        user = client.user("ana")
+        user.add(f"We sailed to Vis for {holiday}.", at=datetime(2023, 11, 20, tzinfo=UTC))
+        user.add("The kettle is broken.", at=datetime(2025, 4, 19, tzinfo=UTC))
+        assert "Vis" in user.recall(f"Where did we go for {holiday}?", limit=1).text
 
 
 def test_a_document_is_cut_to_what_it_asks() -> None:

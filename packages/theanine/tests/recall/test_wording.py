@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -94,6 +95,40 @@ def test_what_refers_to_the_answer_is_shown(ana: theanine.UserMemory) -> None:
 )
 def test_what_the_assistant_said_is_shown(ana: theanine.UserMemory, question: str) -> None:
     assert "less water and more shade" in ana.recall(question, limit=3).text
+
+
+ROLES = [("wife", "Petra, my wife, laughed."), ("boss", "My boss Henrik sails, too."),
+         ("neighbor", "Our neighbor is called Ivo.")]  # fmt: skip
+NAME_QUESTIONS = ["What's my {}'s name?", "What is the name of my {}?", "My {}, what's the name?"]
+
+
+@pytest.mark.parametrize(("role", "told"), ROLES)
+@pytest.mark.parametrize("question", NAME_QUESTIONS)
+def test_a_name_is_that_of_the_one_asked_for(
+    tmp_path: Path, role: str, told: str, question: str
+) -> None:
+    with theanine.open(tmp_path / "m.db") as client:
+        user = client.user("ana")
+        for text in ("I adopted a cat.", "Her name is Miso.", "The ferry is named Vis.", told):
+            user.add(text)
+        assert told in user.recall(question.format(role), limit=1).text
+
+
+@pytest.mark.parametrize(
+    "question", ["Wie heißt meine Katze?", "Comment s'appelle mon chat ?", "我的猫叫什么？"]
+)
+def test_a_name_is_found_in_another_language(ana: theanine.UserMemory, question: str) -> None:
+    assert "Miso" in ana.recall(question, limit=1).text
+
+
+def test_the_question_that_a_pronoun_answers_is_shown(tmp_path: Path) -> None:
+    with theanine.open(tmp_path / "m.db") as client:
+        talk = client.user("ana").session("pets")
+        talk.hear("We have a dog now.")
+        talk.say("How does Miso take it?")
+        talk.hear("She hisses from the wardrobe.")
+        found = client.user("ana").recall("Who hisses from the wardrobe?")
+        assert "Miso" in found.text
 
 
 def test_common_words_are_whole_and_common() -> None:

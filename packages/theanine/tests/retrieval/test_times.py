@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
+import calendar
+from datetime import date, timedelta
 
 import pytest
 
@@ -281,3 +282,56 @@ def test_a_time_may_be_a_bound(language: Language) -> None:
 )
 def test_other_wording_is_understood(language: Language, phrase: str, days: DateRange) -> None:
     assert intervals(language, phrase) == [days]
+
+
+ORDERS = ("first", "second", "third", "fourth")
+
+
+@pytest.mark.parametrize("month", range(1, 13))
+@pytest.mark.parametrize("number", range(4))
+def test_a_week_of_a_month(month: int, number: int) -> None:
+    phrase = f"in the {ORDERS[number]} week of {calendar.month_name[month]} 2023"
+    first = date(2023, month, 1 + 7 * number)
+    assert intervals("en", phrase) == [(first, first + timedelta(days=6))]
+
+
+@pytest.mark.parametrize("month", range(1, 13))
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_ends_of_a_month(month: int, count: int) -> None:
+    of = f"of {calendar.month_name[month]} 2023"
+    begin, end = date(2023, month, 1), date(2023, month, calendar.monthrange(2023, month)[1])
+    days = timedelta(days=10 * count - 1)
+    assert intervals("en", f"in the first {10 * count} days {of}")[0] == (
+        begin,
+        min(begin + days, end),
+    )
+    assert intervals("en", f"in the last {10 * count} days {of}")[0] == (
+        max(end - days, begin),
+        end,
+    )
+    of_year = [
+        days for each in (f"in the last {count} months of 2023",) for days in intervals("en", each)
+    ]
+    assert of_year == [(date(2023, 13 - count, 1), date(2023, 12, 31))]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "first", "last"),
+    [
+        ("the day after Christmas 2023", date(2023, 12, 27), date(2023, 12, 27)),
+        ("two days before 10 May 2023", date(2023, 5, 8), date(2023, 5, 8)),
+        ("the week after 10 May 2023", date(2023, 5, 11), date(2023, 5, 17)),
+        ("in the spring of last year", date(2023, 3, 1), date(2023, 5, 31)),
+        ("on the 24th of last month", date(2024, 5, 24), date(2024, 5, 24)),
+        ("the second weekend of June 2023", date(2023, 6, 10), date(2023, 6, 11)),
+    ],
+)
+def test_what_is_beside_or_part_of_a_time(phrase: str, first: date, last: date) -> None:
+    assert intervals("en", phrase) == [(first, last)]
+
+
+def test_two_times_apart_agree() -> None:
+    question = "In 2023, where were we on 24 December?"
+    times = find_intervals(question, [2022, 2023, 2024], TODAY)[1]
+    day = date(2023, 12, 24)
+    assert {days for time in times for days in time.ranges} == {(day, day)}

@@ -50,7 +50,7 @@ _PAST = lazy_pattern(
     re.IGNORECASE,
 )
 _PRESENT = lazy_pattern(
-    r"\b(?:is|are|am|will|shall|do|does|can|could|should|would|must|may|might|going|need|have to|"
+    r"\b(?:is|are|am|will|shall|do|does|can|could|should|would|must|might|going|need|have to|"
     r"plan\w*|next|upcoming)\b|['’](?:s|re|m|ll|d)\b",
     re.IGNORECASE,
 )

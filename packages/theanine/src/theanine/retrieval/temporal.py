@@ -79,7 +79,7 @@ _ABSOLUTE = [
         rf"\b(?:in|during|by|since|of|until|early|late|mid|between|from|to|before|after|and)[ -]"
         rf"(?:early |late |mid[- ]?)?(?P<m>{_M})\b",
         r"\b(?:in|during|over|since|that|(?:beginning|start|middle|end|half) of) (?:the )?"
-        rf"(?P<s>{'|'.join(_SEASONS)})\b",
+        rf"(?P<s>{'|'.join(_SEASONS)})\b(?! (?:of )?(?:last|this) year)",
         rf"\b(?:in|during|of|since|by|from|early|mid|late|before|after|until)[ -]"
         rf"(?:early |late |mid[- ]?)?(?P<y>{_Y})\b",
     )
@@ -238,13 +238,14 @@ _PART = lazy_pattern(
     re.IGNORECASE,
 )
 _COUNTED_PART = lazy_pattern(
-    rf"\b(?:the )?(?:very )?(?P<o>first|second|third|fourth|fifth|last) (?:{_N} |(?P<few>few) )?"
+    r"\b(?:(?:in|on|over|during|within|for) )?(?:the )?(?:very )?"
+    rf"(?P<o>first|second|third|fourth|fifth|last) (?:{_N} |(?P<few>few) )?"
     r"(?P<u>day|week|weekend|month)(?P<s>s?) (?:of|in) (?:the )?$",
     re.IGNORECASE,
 )
 _BESIDE = lazy_pattern(
-    rf"\b(?:the )?(?:{_N} )?(?P<u>day|night|morning|afternoon|evening|weekend|week|month)(?P<s>s?) "
-    r"(?P<r>before|after) (?:the )?$",
+    rf"\b(?:(?:in|on|over|during|for) )?(?:the )?(?:{_N} )?"
+    r"(?P<u>day|night|morning|afternoon|evening|weekend|week|month)(?P<s>s?) (?P<r>before|after) (?:the )?$",
     re.IGNORECASE,
 )
 _WEEK_OF = lazy_pattern(r"\b(?:the )?week (?:of|starting|beginning)(?: the)? $", re.IGNORECASE)
