@@ -245,7 +245,8 @@ _COUNTED_PART = lazy_pattern(
 )
 _BESIDE = lazy_pattern(
     rf"\b(?:(?:in|on|over|during|for) )?(?:the )?(?:{_N} )?"
-    r"(?P<u>day|night|morning|afternoon|evening|weekend|week|month)(?P<s>s?) (?P<r>before|after) (?:the )?$",
+    r"(?P<u>day|night|morning|afternoon|evening|weekend|week|month)(?P<s>s?) "
+    r"(?P<r>before|after) (?:the )?$",
     re.IGNORECASE,
 )
 _WEEK_OF = lazy_pattern(r"\b(?:the )?week (?:of|starting|beginning)(?: the)? $", re.IGNORECASE)
