@@ -13,7 +13,7 @@ import theanine
 from support.forking import Python
 from support.history_samples import line, save
 from support.running import START, Terminal
-from theanine.cli.detached import VECTORS
+from theanine.cli.detached import FINISHING
 from theanine.demo import HARBOUR
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.testing import ScriptedServer, answer, status
@@ -77,9 +77,25 @@ def test_one_process_makes_the_vectors_of_all_users_of_an_import(run: Terminal) 
         for user in users:
             said = [f"I counted {n} herons near Vis." for n in range(MIN_LAG)]
             client.user(user).add([{"role": "user", "content": words} for words in said])
-    assert run("remember", *(f"{VECTORS}={user}" for user in users)).out == ""
+    assert run("remember", *(f"{FINISHING}={user}" for user in users)).out == ""
     made = list(run.store.parent.glob(f"{run.store.name}.index/*-log-*"))
     assert len(made) == len(users)
+
+
+@pytest.mark.slow
+def test_a_large_import_is_remembered_by_another_process(run: Terminal, tmp_path: Path) -> None:
+    talks = (line(session=f"s{n % 40}", text=f"I sold boat {n} in Rijeka.") for n in range(1_200))
+    file = save(tmp_path, "talk.jsonl", "".join(talks))
+    with Python(START, "import", str(file), "-u", "ana", "--store", str(run.store)) as process:
+        code, out, err = process.communicate()
+    assert code == 0
+    assert "1,200 new turns, 40 sessions being remembered" in out
+    assert "`theanine remember` waits for that" in err
+    assert "boat 7 " in run("recall", "boat 7", "-u", "ana").out
+    run("remember", "-u", "ana")
+    assert "all remembered" in run("doctor").out
+    with theanine.open(str(run.store)) as client:
+        assert client.user("ana").memories()
 
 
 @pytest.mark.slow

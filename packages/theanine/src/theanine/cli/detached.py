@@ -11,8 +11,8 @@ from typing import Any
 
 NAME = "theanine"
 """The name of the program, and of the server in a host's list."""
-VECTORS = "--vectors"
-"""Option of ``theanine remember`` that names a user of whom only the log's vectors are made."""
+FINISHING = "--finish"
+"""Option of ``theanine remember`` that names a user whose import is to be finished."""
 
 
 def own_command() -> list[str]:

@@ -19,7 +19,7 @@ import typer
 
 from theanine import Client, History, UserMemory
 from theanine.cli.coding_agents.hosts import find_transcripts
-from theanine.cli.detached import VECTORS, start_detached
+from theanine.cli.detached import FINISHING, start_detached
 from theanine.cli.options import AddOptions, ImportUser, default_store, expand_options
 from theanine.cli.output import FormatOptions, progress, to_json
 from theanine.cli.text import pluralize, visible
@@ -40,9 +40,12 @@ from theanine.importers.schema import as_object, parse
 from theanine.remembering.report import RememberReport
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import store_file
+from theanine.types import LOCAL_MODEL
 
 STANDARD_INPUT = "-"
 _MAX_SPEAKERS = 8
+_LEFT = 1_000
+"""Turns that another process remembers where that needs no model: it takes 6 ms for each."""
 _LONG = 500
 """Turns that take so long to remember that it is announced, where there is no progress bar."""
 
@@ -124,7 +127,8 @@ def import_(
     """Import conversations and remember them.
 
     Reads exports of chat services and messengers, mail, notes and transcripts: see
-    docs/formats.md. The format is detected. Importing a file again, or a later export, adds only
+    docs/formats.md. The format is detected. 1,000 turns and more are found by their words at once,
+    and remembered in the background where that asks no model. Importing a file again, or a later export, adds only
     what is new. An export of `theanine export` is restored without loss, and brings nothing back
     that was forgotten since; one that was cut off is refused.
 
@@ -168,41 +172,44 @@ def import_(
                 memory = client.user(named or history.name)
                 history = _without_threads(memory, history, reader.format)
                 with _explaining_interrupts(memory):
-                    imported.append(_remember(memory, history))
+                    imported.append(_remember(memory, history, client.memory_model_name))
                 if not output:
                     imported[-1].show()
             _show_notes(file, reader, named=named)
-        unread = _unread(client, imported)
-    _read_later(options, unread)
+        unfinished = _unfinished(client, imported)
+    _finish_later(options, client.method_name, unfinished)
     if output:
-        output.show([{**to_json(each.report), "memories_new": each.memories} for each in imported])
+        output.show([each.to_json() for each in imported])
     if any(session.failure for each in imported for session in each.sessions):
         raise typer.Exit(1)
 
 
-def _unread(client: Client, imported: Sequence[_Imported]) -> list[str]:
-    """Return the users who have so many new turns that their vectors are made later."""
-    if client.embedder_name != ENCODER:
-        return []
-    turns = Counter[str]()
-    for each in imported:
-        turns[each.report.user] += each.report.turns_new
-    return [user for user, count in turns.items() if count >= MIN_LAG]
+def _unfinished(client: Client, imported: Sequence[_Imported]) -> list[str]:
+    """Return the users whose sessions are remembered, or many of whose vectors are made, later."""
+    users = {each.report.user for each in imported if each.pending}
+    if client.embedder_name == ENCODER:
+        turns = Counter[str]()
+        for each in imported:
+            turns[each.report.user] += each.report.turns_new
+        users |= {user for user, count in turns.items() if count >= MIN_LAG}
+    return sorted(users)
 
 
-def _read_later(options: AddOptions, users: Sequence[str]) -> None:
-    """Make the vectors of users' turns in another process, for which nobody waits."""
+def _finish_later(options: AddOptions, method: str, users: Sequence[str]) -> None:
+    """Remember what is pending and make vectors in another process, for which nobody waits."""
     if not users:
         return
     environment = {
         "THEANINE_STORE": options.store or default_store(),
         "THEANINE_EMBEDDER": options.embedder,
+        "THEANINE_METHOD": method,
     }
     for user in users:
         found = f"{user}: all of it can be found by its words now, and soon by its meaning"
         print(visible(f"{found} (`theanine remember` waits for that)"), file=sys.stderr)
-    named = [f"{VECTORS}={user}" for user in users]
-    start_detached(["remember", *named], environment=environment)
+    start_detached(
+        ["remember", *(f"{FINISHING}={user}" for user in users)], environment=environment
+    )
 
 
 @contextmanager
@@ -358,11 +365,18 @@ class _Imported:
 
     report: ImportReport
     sessions: Sequence[RememberReport]
+    pending: int = 0
+    """Sessions that another process remembers."""
 
     @property
     def memories(self) -> int:
         """The number of new memories."""
         return sum(session.memories for session in self.sessions)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts as JSON."""
+        counts = {"memories_new": self.memories, "sessions_pending": self.pending}
+        return {**to_json(self.report), **counts}
 
     def show(self) -> None:
         """Print the counts, and on standard error what went wrong."""
@@ -370,6 +384,8 @@ class _Imported:
         new_sessions = pluralize(report.sessions_new, "new sessions")
         new_turns = pluralize(report.turns_new, "new turns")
         new_memories = pluralize(self.memories, "new memories")
+        if self.pending:
+            new_memories = f"{pluralize(self.pending, 'sessions')} being remembered"
         known = f"{report.sessions_known} known"
         print(f"{name}: {new_sessions} ({known}), {new_turns}, {new_memories}")
         if report.forgotten:
@@ -408,12 +424,15 @@ def _without_threads(memory: UserMemory, history: History, format: str) -> Histo
     return replace(history, transcripts=left)
 
 
-def _remember(memory: UserMemory, history: History) -> _Imported:
-    """Log and remember a history."""
+def _remember(memory: UserMemory, history: History, model: str) -> _Imported:
+    """Log and remember a history; much of it is left to another process if no model is asked."""
     report = memory.log(history)
+    waiting = memory.pending()
     # In turns, not sessions: those differ so much in length that an estimate would jump about.
     turns = {session.id: session.turn_count for session in memory.sessions()}
-    pending = sum(turns.get(session.session, 0) for session in memory.pending())
+    pending = sum(turns.get(session.session, 0) for session in waiting)
+    if pending >= _LEFT and model == LOCAL_MODEL:
+        return _Imported(report, (), len(waiting))
     if pending >= _LONG and not sys.stderr.isatty():
         print(visible(f"{report.user}: remembering {pluralize(pending, 'turns')}"), file=sys.stderr)
     with progress(pending, report.user) as step:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from theanine.cli.detached import VECTORS
+from theanine.cli.detached import FINISHING
 from theanine.cli.left_out import exit_if_left_out, read_each_user
 from theanine.cli.memory_formats import memories_as
 from theanine.cli.options import (
@@ -59,7 +59,7 @@ def remember(
             "they have stopped. Use it only when none of them is still running.",
         ),
     ] = False,
-    only_vectors: Annotated[list[str] | None, typer.Option(VECTORS, hidden=True)] = None,
+    finished: Annotated[list[str] | None, typer.Option(FINISHING, hidden=True)] = None,
 ) -> None:
     """Remember all ended sessions; resume what failed.
 
@@ -70,8 +70,9 @@ def remember(
     theanine remember --user ana --model openai:gpt-4o-mini
     """
     with options.open() as client, resumable():
-        if only_vectors:
-            for user in only_vectors:
+        if finished:
+            for user in finished:
+                client.user(user).remember()
                 client.user(user).warm_up()
             return
         handle = users.handle(client)
