@@ -7,8 +7,9 @@ from datetime import date, timedelta
 
 import pytest
 
+from theanine.retrieval.calendar_days import DateRange
 from theanine.retrieval.languages import Language
-from theanine.retrieval.temporal import DateRange, find_intervals
+from theanine.retrieval.temporal import find_intervals
 
 TODAY = date(2024, 6, 19)
 """A Wednesday."""

@@ -128,9 +128,9 @@ def import_(
 
     Reads exports of chat services and messengers, mail, notes and transcripts: see
     docs/formats.md. The format is detected. 1,000 turns and more are found by their words at once,
-    and remembered in the background where that asks no model. Importing a file again, or a later export, adds only
-    what is new. An export of `theanine export` is restored without loss, and brings nothing back
-    that was forgotten since; one that was cut off is refused.
+    and remembered in the background where that asks no model. Importing a file again, or a later
+    export, adds only what is new. An export of `theanine export` is restored without loss, and
+    brings nothing back that was forgotten since; one that was cut off is refused.
 
     \b
     theanine import chatgpt-export.zip --dry-run

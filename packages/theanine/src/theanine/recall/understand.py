@@ -12,6 +12,7 @@ from theanine.lazy_pattern import lazy_pattern
 from theanine.recall.context import RecallContext
 from theanine.recall.identifiers import Identifier, find_identifiers, find_names
 from theanine.retrieval import cue_words
+from theanine.retrieval.calendar_days import DateRange
 from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.languages import (
     UNSPACED,
@@ -20,9 +21,10 @@ from theanine.retrieval.languages import (
     guess_language,
     stem,
 )
+from theanine.retrieval.parts_of_times import NamedTime
 from theanine.retrieval.query import Query, is_small_talk
 from theanine.retrieval.scope_index import RetrievalMode
-from theanine.retrieval.temporal import DateRange, NamedTime, find_intervals
+from theanine.retrieval.temporal import find_intervals
 from theanine.sentences import sentence_spans
 from theanine.types import Utterance
 
