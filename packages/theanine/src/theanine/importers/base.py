@@ -62,7 +62,7 @@ class Entry:
         role: turns of a ``tool`` are found, but never remembered as the user's.
         name: the speaker's.
         key: its id in the source.
-        thread: of a reply in a thread, the key of the turn that it replies to.
+        thread: of a turn in a thread, what all its turns have, or the key of its first turn.
     """
 
     where: str

@@ -228,12 +228,15 @@ def _event(intake: Intake, layout: Layout, message: Object, where: str) -> Seque
     if kind in ("m.image", "m.file", "m.audio", "m.video"):
         message = {**message, "attachments": [{"name": name, "type": kind}]}
         body = "" if body == name else body
-    if "m.in_reply_to" in _relation(message):
+    relation = _relation(message)
+    if "m.in_reply_to" in relation:
         body, quotes = _MATRIX_QUOTE.subn("", body)
         intake.notes[QUOTES] += quotes
     if content.pop("format", None):  # the same words as HTML
         content.pop("formatted_body", None)
-    return read_entry(intake, layout, {**message, "content": {**content, "body": body}}, where)
+    thread = relation.get("event_id") if relation.get("rel_type") == "m.thread" else None
+    content["body"] = body
+    return read_entry(intake, layout, {**message, "content": content, "thread": thread}, where)
 
 
 def _named_talk(intake: Intake, talk: Object) -> Iterator[Object]:

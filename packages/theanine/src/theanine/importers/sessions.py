@@ -182,8 +182,8 @@ class ChatSessions:
             start = f"{self._chat}/{at:%Y-%m-%dT%H:%M:%S}"
             self._starts[start] += 1
             self._key = f"{start} ({self._starts[start]})" if self._starts[start] > 1 else start
-        if message.thread:
-            self._threads.setdefault(message.thread, self._key)
+        for each in filter(None, (message.thread, message.key)):
+            self._threads.setdefault(each, self._key)
         self._messages.append(message)
 
     def end(self) -> Iterator[History]:

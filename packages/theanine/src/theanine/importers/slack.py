@@ -157,8 +157,7 @@ def _message(
         name = people.get(str(user), "").removesuffix(_APP)
         name = name or (_person(profile) if is_object(profile) else str(user or "someone"))
         words.passed += (text for _, text in strings([profile, message.get("root")]))
-        thread = str(message.get("thread_ts") or "")
-        entry = Entry(where, "user", storable(name), thread=thread)
+        entry = Entry(where, "user", storable(name))
         yield from finish(intake, message, words, entry, _LAYOUT)
 
 

@@ -66,6 +66,7 @@ class Layout:
         roles: roles by the names that this format has for them, in lower case.
         ours: names of fields that are true if the user wrote the message.
         talk: the path to the id of its conversation, of messages that lie in one list.
+        thread: names of a message's field with the id of the message that began its thread.
         people: whether it is a chat between people, whose sessions are cut at pauses.
         mojibake: whether its UTF-8 is written as Latin-1.
         every_time: whether a message without a time is odd even if no other has one.
@@ -88,6 +89,7 @@ class Layout:
     talk_time: Sequence[Path]
     ours: Sequence[Path]
     subject: Sequence[Path] = ()
+    thread: Sequence[Path] = ()
     talks: Path = ""
     talk: Path = ""
     item: Path = ""
@@ -277,6 +279,7 @@ def finish(
         intake.notes[EMPTY] += 1
         return ()
     entry.key = entry.key or key_of(first_of(message, layout.id))
+    entry.thread = entry.thread or key_of(first_of(message, layout.thread)) or ""
     entry.at = entry.at or time_at(intake, message, layout.time, entry.where)
     note_unread(intake.notes, message, [*words.read, entry.name], layout.children)
     return (entry, *documents(words, entry))
@@ -434,7 +437,8 @@ class Talk:
     ) -> Iterator[History]:
         """Yield the conversation's session, or the sessions of a chat between people."""
         entries: list[Entry] = []
-        for where, id, item in self._branch(messages, places):
+        for node in self._branch(messages, places):
+            where, id, item = node.where, node.id, node.item
             with self._intake.catching():
                 message = get(item, self._layout.item)
                 if self._layout.item:
@@ -449,6 +453,7 @@ class Talk:
                 found = read(self._intake, self._layout, message, where)
                 for number, entry in enumerate(found):
                     entry.key = (f"{id}/{number}" if number else id) if id else entry.key
+                    entry.thread = entry.thread or node.thread
                     entries.append(entry)
         rest = self._about
         for path in self._layout.messages:
@@ -478,14 +483,14 @@ class Talk:
 
     def _branch(
         self, messages: object, places: Sequence[str] | None
-    ) -> Iterator[tuple[str, str | None, Object]]:
-        """Yield place, id and item of each message of the branch that is read."""
+    ) -> Iterator[_Node]:
+        """Yield each message of the branch that is read."""
         layout, intake = self._layout, self._intake
         nodes: list[_Node] = []
         items = (
             messages.items() if is_object(messages) else enumerate(cast("list[object]", messages))
         )
-        for key, value in _unfolded(items, layout):
+        for key, value, thread in _unfolded(items, layout):
             where = places[int(key)] if places else f"{self._where}, {layout_place(layout, key)}"
             if value is None:
                 continue
@@ -495,10 +500,10 @@ class Talk:
                 inner = get(item, layout.item)
                 for each in (item, inner):
                     id = id or (key_of(first_of(each, layout.id)) if is_object(each) else None)
-                nodes.append(_Node(where, id, item, inner if is_object(inner) else item))
+                nodes.append(_Node(where, id, item, inner if is_object(inner) else item, thread))
         keep = select_branch(nodes, layout, self._about)
         if keep is None:
-            yield from ((node.where, node.id, node.item) for node in nodes)
+            yield from nodes
             return
         branch, mended_count = keep
         if mended_count:
@@ -507,7 +512,7 @@ class Talk:
             is_object(get(node.item, layout.item)) for node in branch
         )
         intake.notes[OTHER_BRANCHES] += left_out
-        yield from ((node.where, node.id, node.item) for node in branch)
+        yield from branch
 
     def _fill_roles(self, entries: Sequence[Entry]) -> None:
         """Give messages without a role the one whose turn it is; between people, the user's."""
@@ -566,14 +571,14 @@ class Talk:
 
 
 def _unfolded(
-    items: Iterable[tuple[str | int, object]], layout: Layout
-) -> Iterator[tuple[str | int, object]]:
-    """Yield items with their keys, each followed by the messages that it has inside as children."""
+    items: Iterable[tuple[str | int, object]], layout: Layout, thread: str = ""
+) -> Iterator[tuple[str | int, object, str]]:
+    """Yield items with their keys and threads, each followed by the messages inside as children."""
     for key, value in items:
-        yield key, value
-        for path in layout.children if is_object(value) else ():
-            inner = objects_in(get(value, path))
-            yield from _unfolded(((key, each) for each in inner), layout)
+        inner = [each for path in layout.children for each in objects_in(get(value, path))]
+        own = thread or (f"replies to {key}" if inner else "")
+        yield key, value, own
+        yield from _unfolded(((key, each) for each in inner), layout, own)
 
 
 def layout_place(layout: Layout, key: object) -> str:
@@ -603,6 +608,7 @@ class _Node:
     id: str | None
     item: Object
     message: Object
+    thread: str = ""
 
 
 def select_branch(
