@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ FILES: dict[str, tuple[bytes, str]] = {
     ),
     "prose": (b"just some words", "unknown format"),
     "numbers": (b"[1, 2]", "unknown format"),
-    "utf-16": ("Ana: hi".encode("utf-16"), "UTF-16"),
+    "half of UTF-16": (b"\xff\xfeA", "unknown format"),
     "latin-1": ("Ana: h\u00e9".encode("latin-1"), "not UTF-8 at byte 6"),
     "surrogate": (b'{"sample_id": "\\ud800", "conversation": {}}', "lone surrogate"),
 }
@@ -44,6 +45,36 @@ def test_a_bad_file_is_named_with_the_reason(name: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=reason) as caught:
         read_histories(file)
     assert caught.value.where.startswith("talk")
+
+
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@given(
+    st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=20),
+    st.sampled_from(["Дана", "דנה", "Ana", "美咲", "Ζωή"]),
+)
+def test_text_in_utf_16_is_read_with_and_without_a_mark(
+    marked: bool, codec: str, words: str, name: str
+) -> None:
+    lines = [f"13/05/2024, 10:5{i} - {name}: Yes, {words}\n" for i in range(3)]
+    data = "".join(["\ufeff"] * marked + lines).encode(codec)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "chat.txt"
+        file.write_bytes(data)
+        turns = [t for h in read_histories(file).histories for s in h.transcripts for t in s.turns]
+        file.write_bytes("".join(lines).encode())
+        plain = [t for h in read_histories(file).histories for s in h.transcripts for t in s.turns]
+    assert turns == plain
+    assert {turn.speaker for turn in turns} == {name}
+
+
+@pytest.mark.parametrize("place", range(1, 12))
+def test_a_zero_in_a_text_is_no_sign_of_utf_16(place: int, tmp_path: Path) -> None:
+    text = "Ana: I love boats.\nBo: So do I.\n"
+    file = tmp_path / "talk.txt"
+    file.write_bytes((text[:place] + "\0" + text[place:]).encode())
+    with pytest.raises(BadInput, match="NUL|unknown format|name the speaker"):
+        read_histories(file)
 
 
 def test_a_missing_file_and_a_folder_without_histories(tmp_path: Path) -> None:

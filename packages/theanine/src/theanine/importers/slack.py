@@ -19,6 +19,7 @@ from typing import cast
 from theanine.errors import BadInput
 from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.folder import Folder
+from theanine.importers.html_text import html_to_text
 from theanine.importers.json_stream import ITEMS, select
 from theanine.importers.schema import (
     Object,
@@ -41,6 +42,8 @@ _LAYOUT = layout_named("slack")
 _APP = "\0app"
 """Suffix that marks the names of apps in the list of people; it has a NUL, so no name ends so."""
 _FIELDS = wording("fields")
+_WRITTEN = ("space", "post", "email")
+"""Kinds of files whose preview is HTML; that of a snippet is what was pasted."""
 _SAID_IN_BLOCKS = frozenset(_FIELDS["in_slack_blocks"])
 _AUTHOR = re.compile(rb'"user": ?"(\w+)"')
 _LINK = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
@@ -151,6 +154,8 @@ def _message(
             _share(words, each, people)
         for file in objects_in(message.get("files")):
             what = _file(file)
+            if file.get("mode") in _WRITTEN and isinstance(preview := file.get("preview"), str):
+                file = {**file, "preview": html_to_text(preview)}
             if not words.share(what, file, _FIELDS["of_slack_files"]):
                 words.shared.append(what)
         profile = message.get("user_profile")

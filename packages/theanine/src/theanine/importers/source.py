@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import re
@@ -59,7 +60,15 @@ STANDARD_INPUT = "standard input"
 """The name of a stream in messages."""
 
 _UTF8_MARK = b"\xef\xbb\xbf"
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_WIDE = 0.02
+"""The share of a text's characters that are ASCII at least, which have a zero byte in UTF-16."""
+_WIDE_MARKS = {
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+    "utf-32-le": codecs.BOM_UTF32_LE,
+    "utf-32-be": codecs.BOM_UTF32_BE,
+}
+_PRINTABLE = b" ~"
 _HEAD = 1 << 16
 _MAX_LINE = 64 << 20
 _IN_MEMORY = 8 << 20
@@ -89,6 +98,10 @@ class Source:
         self._stream = stream
         stream.seek(0)
         self.head = stream.read(_HEAD)
+        if codec := _wide_codec(self.head):
+            self._stream = _recoded(stream, codec)
+            weakref.finalize(self, self._stream.close)
+            self.head = self._stream.read(_HEAD)
 
     @property
     def suffix(self) -> str:
@@ -147,7 +160,7 @@ class Source:
         return self._stream
 
     def stream(self) -> BinaryIO:
-        """Return its bytes after a byte order mark. Raises BadInput for UTF-16."""
+        """Return its bytes after a byte order mark."""
         self._stream.seek(self._skipped)
         return self._stream
 
@@ -181,9 +194,38 @@ class Source:
 
     @property
     def _skipped(self) -> int:
-        if self.head.startswith(_UTF16_MARKS):
-            raise BadInput("this is UTF-16; save or convert it as UTF-8", self.name)
         return len(_UTF8_MARK) if self.head.startswith(_UTF8_MARK) else 0
+
+
+def _wide_codec(head: bytes) -> str:
+    """Return the codec of a text in UTF-16 or UTF-32, by its mark or by its zeros; else nothing.
+
+    Without a mark, the zeros of ASCII characters are at odd or at even places, and most other
+    pairs of bytes aren't two characters of ASCII, as they are in a text with stray zeros.
+    """
+    marks = {mark: codec for codec, mark in _WIDE_MARKS.items() if head.startswith(mark)}
+    if marks:
+        return marks[max(marks, key=len)]
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if max(even, odd) <= max(_WIDE * len(head) / 2, 4 * min(even, odd)):
+        return ""
+    pairs = zip(head[::2], head[1::2], strict=False)
+    narrow = sum(_PRINTABLE[0] <= min(pair) and max(pair) <= _PRINTABLE[1] for pair in pairs)
+    if narrow * 4 >= len(head):
+        return ""
+    return "utf-16-be" if even > odd else "utf-16-le"
+
+
+def _recoded(stream: BinaryIO, codec: str) -> BinaryIO:
+    """Return a text in UTF-8, at its beginning; what can't be decoded is replaced."""
+    copy = _temporary_file()
+    stream.seek(0)
+    decoder = codecs.getincrementaldecoder(codec)("replace")
+    while block := stream.read(_HEAD):
+        copy.write(decoder.decode(block).encode("utf-8", "replace"))
+    copy.write(decoder.decode(b"", final=True).encode("utf-8", "replace"))
+    copy.seek(0)
+    return copy
 
 
 def decode(data: bytes, where: str, offset: int = 0) -> str:
