@@ -809,6 +809,116 @@ def _chat_text(folder: Path, said: Sequence[Said]) -> Path:
     return save(folder, "船员.txt", "\n".join(lines))
 
 
+def _ms(said: Said) -> int:
+    return int(said.at.timestamp() * 1000)
+
+
+def _mattermost(folder: Path, said: Sequence[Said]) -> Path:
+    about: Json = {"type": "version", "version": 1, "info": {"generator": "mattermost-server"}}
+    lines: list[Json] = [
+        about,
+        {"type": "channel", "channel": {"team": "boats", "name": "crew"}},
+        *(
+            {
+                "type": "post",
+                "post": {
+                    "team": "boats",
+                    "channel": "crew",
+                    "user": _SENDERS[each.side],
+                    "message": each.text,
+                    "create_at": _ms(each),
+                },
+            }
+            for each in said
+        ),
+    ]
+    return save(folder, "import.jsonl", _lines(lines))
+
+
+def _rocket_chat(folder: Path, said: Sequence[Said]) -> Path:
+    messages: list[Json] = [
+        {
+            "_id": f"m{each.minutes}",
+            "rid": "GENERAL",
+            "msg": each.text,
+            "ts": each.iso,
+            "u": {"_id": each.side, "username": _SENDERS[each.side]},
+        }
+        for each in reversed(said)
+    ]
+    return save(folder, "general.json", {"messages": messages, "success": True})
+
+
+def _zulip(folder: Path, said: Sequence[Said]) -> Path:
+    messages: list[Json] = [
+        {
+            "id": each.minutes,
+            "sender_full_name": _SENDERS[each.side],
+            "display_recipient": "boats",
+            "subject": "winter berth",
+            "content": each.text,
+            "content_type": "text/x-markdown",
+            "timestamp": int(each.at.timestamp()),
+        }
+        for each in said
+    ]
+    return save(folder, "messages.json", {"result": "success", "messages": messages})
+
+
+def _mastodon(folder: Path, said: Sequence[Said]) -> Path:
+    items: list[Json] = [
+        {
+            "type": "Create",
+            "actor": f"https://social.example/users/{_SENDERS[each.side]}",
+            "published": each.iso,
+            "object": {
+                "id": f"https://social.example/statuses/{each.minutes}",
+                "type": "Note",
+                "summary": None,
+                "conversation": "tag:social.example:objectId=1",
+                "content": f"<p>{html.escape(each.text)}</p>".replace("\n", "<br />"),
+            },
+        }
+        for each in said
+    ]
+    outbox: Json = {"type": "OrderedCollection", "id": "outbox.json", "orderedItems": items}
+    return save(folder, "outbox.json", outbox)
+
+
+def _day_one(folder: Path, said: Sequence[Said]) -> Path:
+    entries: list[Json] = [
+        {
+            "uuid": f"E{each.minutes}",
+            "creationDate": each.iso,
+            "text": re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", each.text),
+        }
+        for each in said
+    ]
+    return save(folder, "Boats.json", {"metadata": {"version": "1.0"}, "entries": entries})
+
+
+def _sms(folder: Path, said: Sequence[Said]) -> Path:
+    kinds, about = {"user": "2", "assistant": "1"}, 'address="+385911" contact_name="Bo"'
+    escaped = [html.escape(each.text).replace("\n", "&#10;") for each in said]
+    rows = [
+        f'  <sms {about} date="{_ms(each)}" type="{kinds[each.side]}" body="{text}" />\n'
+        for each, text in zip(said, escaped, strict=True)
+    ]
+    head = f"<?xml version='1.0' encoding='UTF-8' ?>\n<smses count=\"{len(said)}\">\n"
+    return save(folder, "sms-20240508.xml", "".join([head, *rows, "</smses>\n"]))
+
+
+def _adium(folder: Path, said: Sequence[Said]) -> Path:
+    rows = [
+        f'<message sender="{each.side}" alias="{_SENDERS[each.side]}" time="{each.iso}"><div><span>'
+        + html.escape(each.text).replace("\n", "<br />")
+        + "</span></div></message>\n"
+        for each in said
+    ]
+    head = '<chat xmlns="http://purl.org/net/ulf/ns/0.4-02" account="user" service="Jabber">'
+    return save(folder, "Bo (2024-05-08T13.56.00+0000).chatlog", "".join([head, *rows, "</chat>"]))
+
+
 Writer = Callable[[Path, Sequence[Said]], Path]
 WRITERS: Mapping[str, Writer] = {
     "chatgpt": _chatgpt,
@@ -861,5 +971,12 @@ WRITERS: Mapping[str, Writer] = {
     "x": _x,
     "x-grok": _x_grok,
     "chat-text": _chat_text,
+    "mattermost": _mattermost,
+    "rocket-chat": _rocket_chat,
+    "zulip": _zulip,
+    "mastodon": _mastodon,
+    "day-one": _day_one,
+    "sms": _sms,
+    "adium": _adium,
 }
 """For each format a writer that saves a chat in a folder and returns what to import."""

@@ -691,6 +691,139 @@ _SKYPE: Json = {
     ],
 }
 
+_MATTERMOST: list[Json] = [
+    {"type": "version", "version": 1, "info": {"generator": "mattermost-server"}},
+    {"type": "channel", "channel": {"team": "boats", "name": "crew", "display_name": "Crew"}},
+    {
+        "type": "post",
+        "post": {
+            "team": "boats",
+            "channel": "crew",
+            "user": "ana",
+            "message": "Who has the key of the shed?",
+            "create_at": 1715630160000,
+            "replies": [
+                {"user": "bo", "message": "Under the doormat.", "create_at": 1715830160000},
+                {"user": "ana", "message": "Found it, thanks.", "create_at": 1716030160000},
+            ],
+        },
+    },
+    {
+        "type": "post",
+        "post": {
+            "team": "boats",
+            "channel": "crew",
+            "user": "bo",
+            "message": "The sail is mended.",
+            "create_at": 1715730160000,
+        },
+    },
+    {
+        "type": "direct_post",
+        "direct_post": {
+            "channel_members": ["ana", "bo"],
+            "user": "ana",
+            "message": "Dinner at seven?",
+            "create_at": 1715740160000,
+        },
+    },
+]
+
+_ROCKET_CHAT: Json = {
+    "messages": [
+        {
+            "_id": "m2",
+            "rid": "GENERAL",
+            "tmid": "m1",
+            "msg": "Take the blue rope.",
+            "ts": "2024-05-16T10:56:00.000Z",
+            "u": {"_id": "u2", "username": "bo", "name": "Bo"},
+        },
+        {
+            "_id": "m1",
+            "rid": "GENERAL",
+            "msg": "Which rope is for mooring?",
+            "ts": "2024-05-13T10:56:00.000Z",
+            "u": {"_id": "u1", "username": "ana", "name": "Ana"},
+            "attachments": [{"title": "ropes of the boat.jpg", "type": "file"}],
+        },
+    ],
+}
+
+_ZULIP: Json = {
+    "messages": [
+        {
+            "id": 1,
+            "sender_full_name": "Ana",
+            "display_recipient": "boats",
+            "subject": "winter",
+            "content": "<p>We need a <em>dry</em> berth.</p>",
+            "content_type": "text/html",
+            "timestamp": 1715630160,
+        },
+        {
+            "id": 2,
+            "sender_full_name": "Bo",
+            "display_recipient": [{"full_name": "Ana"}, {"full_name": "Bo"}],
+            "subject": "",
+            "content": "<p>Call the harbor,<br>then ask.</p>",
+            "content_type": "text/html",
+            "timestamp": 1715630260,
+        },
+    ],
+}
+
+_MASTODON: Json = {
+    "type": "OrderedCollection",
+    "orderedItems": [
+        {
+            "type": "Create",
+            "actor": "https://social.example/users/ana",
+            "published": "2024-05-13T10:56:00Z",
+            "object": {
+                "id": "https://social.example/statuses/1",
+                "type": "Note",
+                "summary": "About boats",
+                "content": "<p>The yard opens &amp; takes cards.</p><p>Bring varnish.</p>",
+                "attachment": [{"mediaType": "image/jpeg", "name": "A red hull in dock"}],
+            },
+        },
+        {
+            "type": "Create",
+            "actor": "https://social.example/users/ana",
+            "published": "2024-05-13T11:56:00Z",
+            "object": {
+                "id": "https://social.example/statuses/2",
+                "type": "Question",
+                "content": "<p>Which color suits?</p>",
+                "oneOf": [
+                    {"type": "Note", "name": "Falu red"},
+                    {"type": "Note", "name": "Sea green"},
+                ],
+            },
+        },
+    ],
+}
+
+_DAY_ONE: Json = {
+    "metadata": {"version": "1.0"},
+    "entries": [
+        {
+            "uuid": "A",
+            "creationDate": "2024-05-13T10:56:00Z",
+            "text": "# To the island\n\nThree porpoises\\.\n\n![](dayone-moment://9A8B)\n",
+            "photos": [{"identifier": "9A8B", "type": "jpeg", "filename": "three porpoises.heic"}],
+            "location": {"placeName": "Old harbor", "country": "Denmark"},
+        },
+        {
+            "uuid": "B",
+            "creationDate": "2024-05-14T10:56:00Z",
+            "richText": '{"contents": [{"text": "Anna tied a bowline."}], "meta": {"version": 1}}',
+            "audios": [{"title": "evening notes", "transcription": "Wind from the north."}],
+        },
+    ],
+}
+
 RICH: Mapping[str, Rich] = {
     "chatgpt": Rich("conversations.json", _CHATGPT),
     "claude": Rich("conversations.json", _CLAUDE),
@@ -710,5 +843,10 @@ RICH: Mapping[str, Rich] = {
     "messages": Rich("talks.json", _MESSAGES),
     "gemini": Rich("MyActivity.json", _GEMINI),
     "skype": Rich("skype.json", _SKYPE),
+    "mattermost": Rich("import.jsonl", _MATTERMOST, lines=True),
+    "rocket-chat": Rich("general.json", _ROCKET_CHAT),
+    "zulip": Rich("zulip.json", _ZULIP),
+    "mastodon": Rich("outbox.json", _MASTODON),
+    "day-one": Rich("Journal.json", _DAY_ONE),
 }
 """An export of each format that is one file of JSON."""

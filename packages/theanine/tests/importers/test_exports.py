@@ -27,6 +27,7 @@ OURS = {"jsonl", "text"}
 STATEMENTS = {"other-memories"}
 """Formats of what is remembered, without a chat."""
 LINES = {"markdown", "notes", "whatsapp", "mail", "gemini", "skype", "captions", "chat-text"}
+LINES |= {"mastodon", "adium", "day-one"}
 """Formats in which a line can also be a heading, a name, a quote or markup; not so here."""
 UNTIMED = {"lmstudio", "chatbot-ui"}
 """Formats whose messages have no times of their own."""
@@ -178,6 +179,7 @@ OF_NO_MESSAGE = {
     "deepseek": {"user_id"},
     "gemini": {"products"},  # of an activity that is no prompt, which is counted
     "slack": {"name"},  # of a channel's folder
+    "x": {"accountId"},  # by which its owner's name is found
     "telegram": {"about"},  # Telegram's own words about the export
 }
 """Fields, by format, whose words are in no message."""

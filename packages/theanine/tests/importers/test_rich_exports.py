@@ -21,7 +21,7 @@ from theanine.importers import ImportedHistories, read_histories
 from theanine.importers.words import is_prose
 from theanine.importers.written_dates import any_time
 
-MARKUP = frozenset({"Prompted", "document"})
+MARKUP = frozenset({"Prompted", "document", "dayone", "moment"})
 """Words of the services themselves."""
 
 

@@ -3,7 +3,8 @@
 DiscordChatExporter writes a file a channel, ``{"guild": {"name"}, "channel": {"id", "name"},
 "messages": [{"id", "type", "timestamp", "content", "author": {"name", "nickname", "isBot"},
 "attachments": [{"fileName"}]}]}``. The package has ``messages/c<id>/messages.json`` with ``[{"ID",
-"Timestamp", "Contents", "Attachments"}]`` next to ``channel.json``, and ``account/user.json``.
+"Timestamp", "Contents", "Attachments"}]``, or until 2024 ``messages.csv`` with these columns, next to
+``channel.json``, and ``account/user.json``. A thread is a channel whose messages are one session.
 
 Sources: Tyrrrz/DiscordChatExporter ``DiscordChatExporter.Core/Exporting/JsonMessageWriter.cs``,
 peterhanania/Discord-Package, Edouard127/discord-package-parser. Never seen real.
@@ -12,12 +13,14 @@ peterhanania/Discord-Package, Edouard127/discord-package-parser. Never seen real
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC
 from pathlib import PurePosixPath
 
 from theanine.importers.base import Entry, Intake, format_named
+from theanine.importers.folder import Folder
 from theanine.importers.json_stream import select
+from theanine.importers.mapped import csv_heading, csv_rows
 from theanine.importers.schema import (
     Object,
     as_object,
@@ -43,18 +46,18 @@ _WORDS = frozenset({"Default", "Reply", "0", "19", "20", "ThreadStarterMessage"}
 
 
 def _read(intake: Intake) -> Iterator[History]:
+    if _is_own(intake):
+        owner, title = _owner(intake), _channel(intake)
+        messages = _own_messages(intake, owner)
+        name = intake.user_name(owner)
+        yield from chat_sessions(intake, name, title, messages, either_order=True)
+        return
     if intake.kind == "text":
         page = list(discord_blocks(intake))
         title = next((name_of(each) for _, each in page if "name" in each), "") or intake.stem
         rows = (row for row in page if "author" in row[1])
         messages = (m for where, each in rows for m in _message(intake, each, where))
         yield from chat_sessions(intake, intake.user_name(), title, messages)
-        return
-    if "Contents" in intake.first:
-        owner, title = _owner(intake), _channel(intake)
-        messages = _own_messages(intake, owner)
-        name = intake.user_name(owner)
-        yield from chat_sessions(intake, name, title, messages, either_order=True)
         return
     about: dict[str, object] = {}
     sessions: ChatSessions | None = None
@@ -72,6 +75,7 @@ def _read(intake: Intake) -> Iterator[History]:
         where = f"{intake.name}, {'.'.join(map(str, place))}"
         with intake.catching():
             for message in _message(intake, as_object(value, where), where):
+                message.thread = _thread(about.get("channel"))
                 yield from sessions.add(message)
     if sessions is not None:
         yield from sessions.end()
@@ -83,6 +87,12 @@ def _title(channel: object, guild: object) -> str:
     server = guild.get("name")
     is_server = isinstance(server, str) and server.strip() and server != "Direct Messages"
     return f"{server} #{name}" if is_server else name
+
+
+def _thread(channel: object) -> str:
+    """Return the id of a channel that is a thread, by the name or the number of its type."""
+    kind = str(get(channel, "type"))
+    return str(get(channel, "id")) if "Thread" in kind or kind in ("10", "11", "12") else ""
 
 
 def _message(intake: Intake, message: Object, where: str) -> Iterator[Entry]:
@@ -151,14 +161,15 @@ def _owner(intake: Intake) -> str:
 
 
 def _channel(intake: Intake) -> str:
-    about = intake.name.removesuffix("messages.json") + "channel.json"
+    about = _beside(intake.name)
     if channel := intake.folder.object(about) if intake.folder else {}:
         return storable(_title(channel, channel.get("guild")))
     return storable(PurePosixPath(intake.name).parent.name or "channel")
 
 
 def _own_messages(intake: Intake, owner: str) -> Iterator[Entry]:
-    for where, message in intake.records():
+    rows = csv_rows(intake, ",") if intake.kind == "text" else intake.records()
+    for where, message in rows:
         with intake.catching():
             words = Words(intake.notes)
             words.add(message.get("Contents"))
@@ -174,9 +185,24 @@ def _own_messages(intake: Intake, owner: str) -> Iterator[Entry]:
             yield from finish(intake, message, words, entry, _OWN_LAYOUT)
 
 
+def _is_own(intake: Intake) -> bool:
+    return "Contents" in (csv_heading(intake) if intake.kind == "text" else intake.first)
+
+
+def _beside(name: str) -> str:
+    """Return the path of the file with a channel's name, by that of its messages."""
+    return str(PurePosixPath(name).with_name("channel.json"))
+
+
+def _pick(folder: Folder) -> Sequence[str]:
+    """Return the files of the package, whose folders are named in the user's language."""
+    return [
+        name
+        for name in folder.select("messages.json", "messages.csv")
+        if "messages/c" in name.lower() or _beside(name) in folder.names
+    ]
+
+
 FORMAT = format_named(
-    "discord",
-    _read,
-    is_discord_page,
-    pick=lambda folder: [n for n in folder.select("messages.json") if "messages/c" in n.lower()],
+    "discord", _read, lambda intake: _is_own(intake) or is_discord_page(intake), _pick
 )

@@ -382,7 +382,7 @@ def _kind(source: Source, format: Format | None) -> Kind:
     if format is None and source.suffix in (".jsonl", ".ndjson"):
         return "lines"
     if not first.startswith("{"):
-        return "json" if format else "text"
+        return "json" if format and not first.startswith("<") else "text"
     return "lines" if _begins_lines(source) else "json"
 
 

@@ -33,9 +33,20 @@ from theanine.importers.table import (
     share_files,
     without,
 )
+from theanine.importers.xml_chats import adium_talks, is_adium, is_sms, sms_row, sms_talks
 from theanine.importers.web_pages import is_messenger_page, messenger_talks
 from theanine.importers.wording import wording
-from theanine.importers.words import QUOTES, REPORTS, THOUGHTS, TOOLS, Words, note_unread, strings
+from theanine.importers.words import (
+    QUOTES,
+    REPORTS,
+    THOUGHTS,
+    TOOLS,
+    Words,
+    file_named,
+    note_unread,
+    quoted,
+    strings,
+)
 from theanine.messages.parts import part_kind
 from theanine.messages.read import message_parts
 from theanine.types import History, Role
@@ -71,7 +82,7 @@ def _row(
         records: Iterable[tuple[str, Object]] | None = None
         if intake.kind == "text":
             records = ((intake.name, talk) for talk in read_page(intake))
-        elif unfold:
+        elif unfold is not None:
             records = (
                 (at, talk) for at, whole in intake.records() for talk in unfold(intake, whole)
             )
@@ -337,6 +348,112 @@ def _skype_words(intake: Intake, content: str) -> str:
     return text
 
 
+def _posts(intake: Intake, line: Object) -> Iterator[Object]:
+    """Yield the post of a line of Mattermost with its channel; an answer of its API as it is."""
+    kind = next((each for each in ("post", "direct_post") if is_object(line.get(each))), "")
+    post = line.get(kind)
+    if not is_object(post):
+        if isinstance(line.get("posts"), dict | list):
+            yield line
+        else:
+            note_unread(intake.notes, line, ())
+        return
+    note_unread(intake.notes, without(line, kind), ())
+    members = post.get("channel_members")
+    people = " & ".join(map(str, cast("list[object]", members))) if members else ""
+    rest = {key: each for key, each in post.items() if key != "channel_members"}
+    yield {"message": None, **rest, "talk": people or post.get("channel")}
+
+
+def _topics(intake: Intake, dump: Object) -> Iterator[Object]:
+    """Yield the messages of Zulip with people's names; a topic is a conversation and one thread."""
+    folder, realm = intake.folder, Object()
+    for file in folder.select("realm.json") if folder else ():
+        realm = cast("Folder", folder).object(file)
+    people, streams, ends = (
+        {each.get("id"): each for each in objects_in(realm.get(f"zerver_{table}"))}
+        for table in ("userprofile", "stream", "recipient")
+    )
+    fields = ("messages", "zerver_message")
+    for each in (each for field in fields for each in objects_in(dump.get(field))):
+        end, shown = ends.get(each.get("recipient"), Object()), each.get("display_recipient")
+        names = [name_of(person) for person in objects_in(shown)]
+        stream = streams.get(end.get("type_id"), Object()).get("name")
+        talk = name_of(shown) or " & ".join(names) or name_of(stream) or str(each.get("recipient"))
+        note_unread(intake.notes, {"recipients": shown}, [talk])
+        topic = name_of(each.get("subject"))
+        talk = f"{talk} > {topic}" if topic else talk
+        content, sender = each.get("content"), people.get(each.get("sender"))
+        if each.get("content_type") == "text/html" and isinstance(content, str):
+            content = html_to_text(content)
+        name = name_of(each.get("sender_full_name")) or name_of(sender) or each.get("sender")
+        read = ("display_recipient", "sender_full_name", "subject")
+        rest = {key: value for key, value in each.items() if key not in read}
+        about: Object = {"content": content, "name": str(name), "talk": talk}
+        yield {**rest, **about, "thread": "topic" if topic else None}
+    rest = {key: each for key, each in dump.items() if key not in fields}
+    note_unread(intake.notes, rest, ())
+
+
+def _activity(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
+    """Read a post of Mastodon, whose words are HTML, in the name of the account's owner."""
+    held = message.get("object")
+    post = dict(held) if is_object(held) else Object()
+    if not post and held is not None:
+        note_unread(intake.notes, {"object": held}, ())
+    post["content"] = html_to_text(str(post.get("content") or ""))
+    files = objects_in(post.pop("attachment", None))
+    note_unread(intake.notes, {"files": files}, [str(each.get("name")) for each in files])
+    shared: list[Object] = [{"type": f.get("mediaType"), "text": f.get("name")} for f in files]
+    choices = [each.get("name") for key in ("oneOf", "anyOf") for each in objects_in(post.get(key))]
+    shared += [{"type": "poll", "text": choices}] if choices else []
+    whole = {**message, "object": post, "attachments": shared}
+    name = _owner_of(intake) or str(message.get("actor") or "").rstrip("/").rpartition("/")[2]
+    return read_entry(intake, layout, {**whole, "name": name}, where)
+
+
+def _owner_of(intake: Intake) -> str:
+    """Return the name of the owner of Mastodon's archive, which is in another file."""
+    folder = intake.folder
+    files = folder.select("actor.json") if folder else ()
+    actors = (cast("Folder", folder).object(file) for file in files)
+    names = (name_of(first_of(actor, ("name", "preferredUsername"))) for actor in actors)
+    return intake.options.speaker or next(names, "")
+
+
+_MOMENT = re.compile(r"!\[[^\]\n]*\]\(dayone-[^()\n]*\)")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_PLACE = ("placeName", "localityName", "country")
+_OF_JOURNAL = {
+    "photos": "a picture",
+    "videos": "a video",
+    "audios": "a recording",
+    "pdfAttachments": "a file",
+}
+
+
+def _journal_entry(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
+    """Read an entry of Day One, whose words are Markdown, with where it was written."""
+    message = {**message, "richText": unpacked(message.get("richText")) or message.get("richText")}
+    words = Words(intake.notes)
+    text = message.get("text")
+    if not isinstance(text, str):
+        pieces = objects_in(get(message, "richText.contents"))
+        text = "".join(str(each.get("text") or "") for each in pieces)
+    words.add(_ESCAPED.sub(r"\1", _MOMENT.sub("", text)).strip())
+    words.passed.append(text)
+    for field, what in _OF_JOURNAL.items():
+        for each in objects_in(message.get(field)):
+            name = name_of(first_of(each, ("filename", "pdfName", "title")))
+            said = name_of(each.get("transcription"))
+            words.shared.append(quoted(file_named(name, what), [said] if said else []))
+    places = [name_of(get(message, f"location.{each}")) for each in _PLACE]
+    if words and any(places):
+        words.shared.append(quoted("a place", [", ".join(filter(None, places))]))
+        words.passed += places
+    return finish(intake, message, words, Entry(where, "user"), layout)
+
+
 # Message lists of language models: OpenAI's and Anthropic's {"role", "content"}, alone or below
 # "messages", "input" or "conversation", as in files for fine-tuning. Their parts are read by
 # theanine.messages.
@@ -430,4 +547,11 @@ FORMATS = (
     *map(_row, ("typingmind", "chatbot-ui", "mistral", "snapchat", "tiktok", "tinder", "x-grok")),
     _row("matrix", _event, unfold=_room),
     _row("x", _direct, unfold=_named_talk),
+    _row("mattermost", unfold=_posts),
+    _row("rocket-chat"),
+    _row("zulip", unfold=_topics),
+    _row("mastodon", _activity),
+    _row("day-one", _journal_entry),
+    _row("sms", read_entry, is_sms, sms_talks, unfold=sms_row),
+    _row("adium", read_entry, is_adium, adium_talks),
 )

@@ -353,6 +353,7 @@ def read_talks(
         talks: dict[str, list[tuple[str, Object]]] = {}
         for where, record in loose:
             id = key_of(get(record, layout.talk)) if layout.talk else None
+            record = without(record, layout.talk) if id else record
             talks.setdefault(id or intake.stem, []).append((where, record))
         for key, group in talks.items():
             rows: list[object] = [record for _, record in group]
@@ -481,9 +482,7 @@ class Talk:
         else:
             yield from self._session(entries, name, dated)
 
-    def _branch(
-        self, messages: object, places: Sequence[str] | None
-    ) -> Iterator[_Node]:
+    def _branch(self, messages: object, places: Sequence[str] | None) -> Iterator[_Node]:
         """Yield each message of the branch that is read."""
         layout, intake = self._layout, self._intake
         nodes: list[_Node] = []
