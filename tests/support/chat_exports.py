@@ -809,6 +809,29 @@ def _chat_text(folder: Path, said: Sequence[Said]) -> Path:
     return save(folder, "船员.txt", "\n".join(lines))
 
 
+def _irc(folder: Path, said: Sequence[Said]) -> Path:
+    lines = [
+        f"--- Log opened {START:%a %b %d %H:%M:%S %Y}",
+        f"{START:%H:%M} -!- bo [~bo@example.org] has joined #boats",
+    ]
+    day = START.date()
+    for each in said:
+        if each.at.date() != day:
+            day = each.at.date()
+            lines.append(f"--- Day changed {day:%a %b %d %Y}")
+        lines.append(f"{each.at:%H:%M} <@{_SENDERS[each.side]}> {each.text}")
+    return save(folder, "#boats.log", "\n".join([*lines, ""]))
+
+
+def _pidgin(folder: Path, said: Sequence[Said]) -> Path:
+    lines = [f"Conversation with bo at {START:%a %d %b %Y %I:%M:%S %p} UTC on ana (jabber)"]
+    day = START.date()
+    for each in said:
+        shown = f"{each.at:%H:%M:%S}" if each.at.date() == day else f"{each.at:%Y-%m-%d %H:%M:%S}"
+        lines.append(f"({shown}) {_SENDERS[each.side]}: {each.text}")
+    return save(folder, "2024-05-08.135600+0000UTC.txt", "\n".join([*lines, ""]))
+
+
 def _ms(said: Said) -> int:
     return int(said.at.timestamp() * 1000)
 
@@ -971,6 +994,8 @@ WRITERS: Mapping[str, Writer] = {
     "x": _x,
     "x-grok": _x_grok,
     "chat-text": _chat_text,
+    "irc": _irc,
+    "pidgin": _pidgin,
     "mattermost": _mattermost,
     "rocket-chat": _rocket_chat,
     "zulip": _zulip,

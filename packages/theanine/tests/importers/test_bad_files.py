@@ -73,7 +73,7 @@ def test_a_zero_in_a_text_is_no_sign_of_utf_16(place: int, tmp_path: Path) -> No
     text = "Ana: I love boats.\nBo: So do I.\n"
     file = tmp_path / "talk.txt"
     file.write_bytes((text[:place] + "\0" + text[place:]).encode())
-    with pytest.raises(BadInput, match="NUL|unknown format|name the speaker"):
+    with pytest.raises(BadInput, match=r"NUL|unknown format|name the speaker"):
         read_histories(file)
 
 

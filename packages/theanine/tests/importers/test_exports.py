@@ -27,7 +27,7 @@ OURS = {"jsonl", "text"}
 STATEMENTS = {"other-memories"}
 """Formats of what is remembered, without a chat."""
 LINES = {"markdown", "notes", "whatsapp", "mail", "gemini", "skype", "captions", "chat-text"}
-LINES |= {"mastodon", "adium", "day-one"}
+LINES |= {"mastodon", "adium", "day-one", "irc", "pidgin"}
 """Formats in which a line can also be a heading, a name, a quote or markup; not so here."""
 UNTIMED = {"lmstudio", "chatbot-ui"}
 """Formats whose messages have no times of their own."""

@@ -1,4 +1,4 @@
-"""Chats as text whose lines have only a time of day: LINE, KakaoTalk, and the chats of meetings.
+"""Chats as text whose lines begin with a time of day: LINE, KakaoTalk, meetings, and logs of IRC.
 
 ::
 
@@ -10,23 +10,29 @@
     00:01:07<TAB>Ana:<TAB>The mast is up.      Zoom, from the start of the recording
     [10:01 AM] Ana: The mast is up.            copied from Teams
     Ana   0:07                                 a transcript of Teams, from its start
+    12:56 <@ana> The mast is up.               irssi, mIRC and ZNC; "--- Day changed" is a day
+    2024-05-13 12:56:00<TAB>ana<TAB>It is up.  weechat
+    (12:56:00 PM) ana: The mast is up.         Pidgin, also as HTML
 
 Days and times are told by their form in any language. Without days, the date is that of the file
 or its folder. What a reply or a reaction quotes is known as the beginning of an earlier message.
 
 Sources: ChatLab ``packages/parser/src/browser/line.test.ts``, AmDewSaroota/wendys-oracle, and
-readers of Zoom's ``meeting_saved_chat.txt``. Never seen real.
+readers of Zoom's ``meeting_saved_chat.txt``; the default formats of the logs of irssi, weechat,
+ZNC, mIRC, HexChat and Pidgin. Never seen real.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import pairwise
+from pathlib import PurePosixPath
 
 from theanine.importers.base import ZONELESS, Entry, Format, Intake, format_named
 from theanine.importers.dates import DEFAULT_START, check_date
+from theanine.importers.html_text import html_to_text
 from theanine.importers.schema import require_storable
 from theanine.importers.sessions import SYNTHETIC, SessionBuilder, chat_sessions
 from theanine.importers.wording import wording
@@ -35,6 +41,7 @@ from theanine.importers.written_dates import (
     WrittenDate,
     find_date,
     hour_of,
+    offset_of,
     part_of_day,
     time_in_name,
 )
@@ -60,6 +67,30 @@ _LINE = re.compile(rf"{_TIME}\t(?:(?P<name>[^\t]+)\t)?\t?(?P<text>.*)")
 _SPACED = re.compile(rf"{_TIME} (?P<name>)(?P<text>\S.*)")
 _KAKAO = re.compile(rf"\[(?P<name>[^\[\]]{{1,60}})\] \[{_TIME}\] (?P<text>.*)")
 _MEETING = (_ZOOM, _RECORDED, _TEAMS, _SPOKEN, _CAPTION)
+_DATED = r"(?P<date>\d{4}-\d\d-\d\d[ T]|[A-Z][a-z]{2} +\d\d? |\d\d?[./]\d\d?[./]\d{2,4},? )?"
+_IRC = re.compile(rf"[\[(]?{_DATED}{_TIME}[\])]?(?P<name>)\s(?P<text>.*)")
+_PIDGIN = re.compile(rf"\({_DATED}{_TIME}\) (?:(?P<name>[^\s:][^:\n]{{0,60}}?): )?(?P<text>.*)")
+_LOGS = (_IRC, _PIDGIN)
+_SAID = re.compile(
+    r"<[ @+%&~!]?(?P<nick>[^<>\s]{1,60})>\s?(?P<said>.*)"
+    r"|\s*\*\s+(?P<actor>[^\s*]{1,60})\s(?P<done>.*)"
+    r"|[@+%&~!]?(?P<column>[^\s<>*=!@+-][^\t]{0,60})\t(?P<cell>.*)"
+)
+"""What a line of IRC says after its time; the last form, of columns, has a date before the time."""
+_EVENT = re.compile(
+    r"\S+ (?:[\[(][^\s()\[\]]*@.*|has (?:joined|left) [#&(].*|has quit\b.*|is now known as \S+"
+    r"|(?:sets? mode|(?:was|has been) kicked|changes? (?:the )?topic)\b.*)"
+    r"|(?:Now talking|Topic|Set by|Attempting|Rejoined|Disconnected|Retrieving|Looking up)\b.*"
+)
+"""What programs write in the form of what somebody does."""
+_CODES = re.compile(r"\x03(?:\d{1,2}(?:,\d{1,2})?)?|[\x02\x0f\x11\x16\x1d-\x1f]")
+"""Colors and other styles of IRC."""
+_LOGGED = re.compile(
+    r"[-*\s]*(?:log (?:opened|closed)|day changed(?: to)?|session (?:start|close|time):|"
+    r"(?:begin|ending) logging at|conversation with .{1,100} at) ",
+    re.IGNORECASE,
+)
+_CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?: [AP]M\b)?(?: [A-Z]{3,5}\b)?(?: on .*)?")
 _FROM_START = timedelta(minutes=30)
 """A recording's first words come before; the time of day of a meeting's is later."""
 _SHARED = re.compile(r"\[(?P<what>[^\[\]\n]{1,20})\](?: (?P<file>\S[^\n]{0,80}\.\w{2,5}))?")
@@ -89,6 +120,10 @@ def _form(lines: Sequence[str]) -> re.Pattern[str] | None:
         bare = form in (_SPOKEN, _CAPTION) and any(b == a + 1 for a, b in pairwise(heads))
         if heads and heads[0] < 2 and (form is _ZOOM or len(heads) > 1) and not bare:
             return form
+    for form in () if is_line else _LOGS:
+        first = bool(lines) and (form.fullmatch(lines[0]) or _day(lines[0]))
+        if first and any(_spoken(head)[0] for head in filter(None, map(form.fullmatch, lines))):
+            return form
     for form in (_LINE, _KAKAO, _SPACED) if dated else ():
         heads = filter(None, map(form.fullmatch, lines))
         if any(head["name"] or is_line for head in heads):
@@ -96,9 +131,30 @@ def _form(lines: Sequence[str]) -> re.Pattern[str] | None:
     return None
 
 
+def _spoken(head: re.Match[str]) -> tuple[str, str]:
+    """Return who speaks in a line of a log, and the words; no name for what a program writes."""
+    text = _CODES.sub("", head["text"])
+    if head.re is _PIDGIN:
+        return head["name"] or "", text
+    said = _SAID.fullmatch(text)
+    if said is None or (said["column"] and not head["date"]):
+        return "", text
+    if said["actor"] and _EVENT.fullmatch(f"{said['actor']} {said['done']}"):
+        return "", text
+    name = said["nick"] or said["actor"] or said["column"]
+    return name, said["said"] or said["done"] or said["cell"] or ""
+
+
+def _bare(line: str) -> str:
+    """Return a line in which a log begins, ends or goes on with a day by its day alone."""
+    if not (logged := _LOGGED.match(line)):
+        return line
+    return " ".join(_CLOCK.sub(" ", line[logged.end() :]).split())
+
+
 def _day(line: str) -> WrittenDate | None:
     """Return the date of a line that has nothing else but a weekday."""
-    text = line.strip(" -—=\r")
+    text = _bare(line).strip(" -—=\r")
     found = find_date(text) if 6 <= len(text) <= 40 and "\t" not in text else None
     if found is None or not re.search(r"\d{4}", text[slice(*found.span)]):
         return None
@@ -121,8 +177,8 @@ def _clock(head: re.Match[str]) -> timedelta:
 def _dates(intake: Intake, lines: Sequence[str]) -> Mapping[str, date]:
     """Return the dates of the lines that have one, in the order of day and month that is right."""
     days = {line: found for line in lines if (found := _day(line))}
-    shape = next(map(_shape, days), "")  # others are words
-    days = {line: found for line, found in days.items() if _shape(line) == shape}
+    shape = next((_shape(_bare(line)) for line in days), "")  # others are words
+    days = {line: found for line, found in days.items() if _shape(_bare(line)) == shape}
     orders: list[tuple[int, Mapping[str, date]]] = []
     for swapped in (False, True):
         dates = {
@@ -140,19 +196,29 @@ def _dates(intake: Intake, lines: Sequence[str]) -> Mapping[str, date]:
 
 def read_chat(intake: Intake) -> Iterator[History]:
     """Read a chat whose lines begin with times of day."""
-    if (form := _form(intake.lines)) is None:
+    if (form := _form(_shown(intake.lines))) is None:
         return
     lines = [line.rstrip("\r") for _, line in intake.text_lines()]
-    dates = _dates(intake, () if form in _MEETING else lines)
-    chat = require_storable(re.sub(r"^\[LINE\]\s*", "", intake.stem) or "chat", intake.name)
+    if form is _PIDGIN and _is_page(intake.lines):
+        lines = html_to_text("\n".join(lines)).split("\n")
     path, zone = intake.source.path, intake.options.local
+    folder = path.resolve().parent.name if path else PurePosixPath(intake.name).parent.name
+    chat = re.sub(r"^\[LINE\]\s*", "", intake.stem)
+    if form in _LOGS:  # a file a day, in a folder of the chat or with its name before the day
+        chat = re.sub(r"(?:^|[._ -]+)\d{4}-\d\d-\d\d.*", "", chat) or folder
+    if form is _PIDGIN and (offset := re.search(r"[+-]\d{4}(?=[A-Z]*$)", intake.stem)):
+        zone = offset_of(f"00:00{offset[0]}") or zone
+    chat = require_storable(chat or "chat", intake.name)
     start = time_in_name(intake.source.name, zone)
-    folder = path.resolve().parent.name if path else ""
     if start is None and re.match(r"\d{4}-\d\d-\d\d ", folder):  # as Zoom names a meeting's
         start = time_in_name(folder, zone)
     start = start or intake.options.start
-    entries = _messages(intake, lines, form, dates, start or DEFAULT_START)
-    if dates or start:
+    dates = _dates(intake, () if form in _MEETING else lines)
+    days = _Days(form, dates, start or DEFAULT_START, zone)
+    heads = filter(None, map(form.fullmatch, lines)) if form in _LOGS else ()
+    is_dated = bool(dates or start or any(head["date"] for head in heads))
+    entries = _messages(intake, lines, form, days)
+    if is_dated:
         yield from chat_sessions(intake, intake.user_name(), chat, entries)
         return
     session = SessionBuilder(intake.stem, intake.notes, title=chat)
@@ -164,43 +230,71 @@ def read_chat(intake: Intake) -> Iterator[History]:
         yield intake.part(intake.user_name(), session.build(dated=False))
 
 
+class _Days:
+    """Finds the times of messages, by the days above them, their own dates or their clocks alone.
+
+    Attributes:
+        dates: the dates of the lines that have one.
+        zone: the zone of the clocks.
+    """
+
+    def __init__(
+        self, form: re.Pattern[str], dates: Mapping[str, date], start: datetime, zone: tzinfo
+    ) -> None:
+        self.dates, self.zone = dates, zone
+        self._form, self._start = form, start
+        self._midnight: datetime | None = None
+        self._last = timedelta()
+
+    def begin(self, day: date) -> None:
+        """Go on with a day."""
+        self._midnight, self._last = datetime.combine(day, time(), self.zone), timedelta()
+
+    def time_of(self, head: re.Match[str]) -> datetime:
+        """Return the time of a message, each of which comes after the one before."""
+        clock = _clock(head)
+        written = find_date(head.groupdict().get("date") or "")
+        if written:
+            year = written.year or (self._midnight or self._start).year
+            self.begin(date(year, written.month, written.day))
+        passes = self._form in _LOGS or not self.dates
+        if self._midnight is None:
+            is_start = clock < _FROM_START and self._form in _MEETING
+            day = datetime.combine(self._start.astimezone(self.zone), time(), self.zone)
+            self._midnight = self._start if is_start else day
+        elif passes and self._last - clock > timedelta(hours=12):
+            self._midnight += timedelta(days=1)
+        self._last = clock
+        return self._midnight + clock
+
+
 def _messages(
-    intake: Intake,
-    lines: Sequence[str],
-    form: re.Pattern[str],
-    dates: Mapping[str, date],
-    start: datetime,
+    intake: Intake, lines: Sequence[str], form: re.Pattern[str], days: _Days
 ) -> Iterator[Entry]:
     names = _names(intake, lines if form is _SPACED else lines[:1])
-    zone, midnight, last = intake.options.local, None, timedelta()
     earlier: list[str] = []
-    for number, head, block in _blocks(lines, form, dates):
+    for number, head, block in _blocks(lines, form, days.dates):
         where = f"{intake.name}, line {number}"
         if head is None:
-            if block[0] in dates:
-                midnight, last = datetime.combine(dates[block[0]], time(), zone), timedelta()
+            if block[0] in days.dates:
+                days.begin(days.dates[block[0]])
             else:
                 intake.notes["lines before the first message left out"] += bool(block[0].strip())
             continue
-        clock = _clock(head)
-        if midnight is None:
-            is_start = clock < _FROM_START and form in _MEETING
-            midnight = start if is_start else datetime.combine(start.astimezone(zone), time(), zone)
-        elif not dates and last - clock > timedelta(hours=12):
-            midnight += timedelta(days=1)
-        last = clock
+        at = days.time_of(head)
         name, first = (head["name"] or "").strip(), head["text"] or ""
         if form is _SPACED:
             name = names[first.split()[0]]
             first = first[len(name) :].strip()
+        elif form in _LOGS:
+            name, first = _spoken(head)
         text, attachment = _content(intake, "\n".join([first, *block]), form, earlier)
         if not name:
             intake.notes["system lines left out"] += 1
         elif text or attachment:
-            intake.notes[ZONELESS] += intake.options.zone is None
+            intake.notes[ZONELESS] += intake.options.zone is None and days.zone is UTC
             with intake.catching():
-                at = check_date(midnight + clock, where)
-                yield Entry(where, "user", name, text, attachment, at=at)
+                yield Entry(where, "user", name, text, attachment, at=check_date(at, where))
 
 
 def _blocks(
@@ -253,6 +347,8 @@ def _content(
     text = text.strip()
     if form is _LINE and "\n" in text and text.startswith('"') and text.endswith('"'):
         text = text[1:-1].replace('""', '"')
+    if form in _LOGS:
+        return text, ""
     if form in _MEETING:
         text = "\n".join(line.strip() for line in text.split("\n"))
         return _without_quote(intake, text, earlier), ""
@@ -287,8 +383,24 @@ def _without_quote(intake: Intake, text: str, earlier: list[str]) -> str:
     return text
 
 
+def _is_page(lines: Sequence[str]) -> bool:
+    return bool(lines) and lines[0].lower().startswith(("<html", "<!doctype html", "<head"))
+
+
+def _shown(lines: Sequence[str]) -> Sequence[str]:
+    """Return the first lines of a text, or those that a page shows."""
+    if not _is_page(lines):
+        return lines
+    return [line for line in html_to_text("\n".join(lines)).split("\n") if line]
+
+
 def _named(name: str, *forms: re.Pattern[str]) -> Format:
-    return format_named(name, read_chat, lambda intake: _form(intake.lines) in forms)
+    return format_named(name, read_chat, lambda intake: _form(_shown(intake.lines)) in forms)
 
 
-FORMATS = (_named("line", _LINE, _SPACED), _named("kakaotalk", _KAKAO))
+FORMATS = (
+    _named("line", _LINE, _SPACED),
+    _named("kakaotalk", _KAKAO),
+    _named("irc", _IRC),
+    _named("pidgin", _PIDGIN),
+)

@@ -3,8 +3,8 @@
 DiscordChatExporter writes a file a channel, ``{"guild": {"name"}, "channel": {"id", "name"},
 "messages": [{"id", "type", "timestamp", "content", "author": {"name", "nickname", "isBot"},
 "attachments": [{"fileName"}]}]}``. The package has ``messages/c<id>/messages.json`` with ``[{"ID",
-"Timestamp", "Contents", "Attachments"}]``, or until 2024 ``messages.csv`` with these columns, next to
-``channel.json``, and ``account/user.json``. A thread is a channel whose messages are one session.
+"Timestamp", "Contents", "Attachments"}]``, or until 2024 ``messages.csv`` with these columns, next
+to ``channel.json``, and ``account/user.json``. A thread is a channel that is one session.
 
 Sources: Tyrrrz/DiscordChatExporter ``DiscordChatExporter.Core/Exporting/JsonMessageWriter.cs``,
 peterhanania/Discord-Package, Edouard127/discord-package-parser. Never seen real.

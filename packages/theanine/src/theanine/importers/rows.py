@@ -33,7 +33,6 @@ from theanine.importers.table import (
     share_files,
     without,
 )
-from theanine.importers.xml_chats import adium_talks, is_adium, is_sms, sms_row, sms_talks
 from theanine.importers.web_pages import is_messenger_page, messenger_talks
 from theanine.importers.wording import wording
 from theanine.importers.words import (
@@ -47,6 +46,7 @@ from theanine.importers.words import (
     quoted,
     strings,
 )
+from theanine.importers.xml_chats import adium_talks, is_adium, is_sms, sms_row, sms_talks
 from theanine.messages.parts import part_kind
 from theanine.messages.read import message_parts
 from theanine.types import History, Role

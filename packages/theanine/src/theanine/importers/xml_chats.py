@@ -1,9 +1,9 @@
 """Messages in XML: Android's text messages, and the logs of Adium.
 
 SMS Backup & Restore writes ``<smses>`` with ``<sms address date type body contact_name/>`` and
-``<mms msg_box><parts><part ct text/></parts><addrs><addr address type/></addrs></mms>``, in dates of
-milliseconds; so did Signal. The app SMS Import / Export writes the same rows of Android's database as
-lines of JSON. Adium writes ``<chat account><message sender alias time>`` with HTML.
+``<mms msg_box><parts><part ct text/></parts><addrs><addr address type/></addrs></mms>``, with dates
+in milliseconds; so did Signal. The app SMS Import / Export writes the same rows of Android's
+database as lines of JSON. Adium writes ``<chat account><message sender alias time>`` with HTML.
 
 Sources: synctech.com.au "Fields in XML Backup Files", tmo1/sms-ie, martin-ueding/adium2pidgin
 ``parser.py``. Never seen real.
