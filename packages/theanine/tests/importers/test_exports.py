@@ -26,8 +26,10 @@ DATA_SETS = {"locomo", "msc", "cc", "memorybank", "beam", "longmemeval", "secom"
 OURS = {"jsonl", "text"}
 STATEMENTS = {"other-memories"}
 """Formats of what is remembered, without a chat."""
-LINES = {"markdown", "notes", "whatsapp", "mail", "gemini", "skype", "captions", "chat-text"}
-LINES |= {"mastodon", "adium", "day-one", "irc", "pidgin"}
+LINES = {
+    *("markdown", "notes", "whatsapp", "mail", "gemini", "skype", "captions", "chat-text"),
+    *("mastodon", "adium", "day-one", "irc", "pidgin"),
+}
 """Formats in which a line can also be a heading, a name, a quote or markup; not so here."""
 UNTIMED = {"lmstudio", "chatbot-ui"}
 """Formats whose messages have no times of their own."""

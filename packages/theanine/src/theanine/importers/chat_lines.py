@@ -90,6 +90,7 @@ _LOGGED = re.compile(
     r"(?:begin|ending) logging at|conversation with .{1,100} at) ",
     re.IGNORECASE,
 )
+_WITH = re.compile(r"conversation with (.{1,100}?) at ", re.IGNORECASE)
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?: [AP]M\b)?(?: [A-Z]{3,5}\b)?(?: on .*)?")
 _FROM_START = timedelta(minutes=30)
 """A recording's first words come before; the time of day of a meeting's is later."""
@@ -205,7 +206,9 @@ def read_chat(intake: Intake) -> Iterator[History]:
     folder = path.resolve().parent.name if path else PurePosixPath(intake.name).parent.name
     chat = re.sub(r"^\[LINE\]\s*", "", intake.stem)
     if form in _LOGS:  # a file a day, in a folder of the chat or with its name before the day
-        chat = re.sub(r"(?:^|[._ -]+)\d{4}-\d\d-\d\d.*", "", chat) or folder
+        chat = re.sub(r"(?:^|[._ -]+)\d{4}-\d\d-\d\d.*", "", chat)
+        titled = _WITH.match(lines[0])
+        chat = chat or (titled[1] if titled else folder)
     if form is _PIDGIN and (offset := re.search(r"[+-]\d{4}(?=[A-Z]*$)", intake.stem)):
         zone = offset_of(f"00:00{offset[0]}") or zone
     chat = require_storable(chat or "chat", intake.name)
