@@ -14,7 +14,6 @@ _MAGIC = {
     b"%PDF": "a PDF",
     b"\x89PNG": "a picture (PNG)",
     b"\xff\xd8\xff": "a picture (JPEG)",
-    b"\x1f\x8b": "a gzip archive; unpack it first",
     b"7z\xbc\xaf": "a 7-Zip archive; unpack it first",
     b"Rar!": "a RAR archive; unpack it first",
     b"{\\rtf": "a document (RTF); save it as plain text",

@@ -1,10 +1,11 @@
-"""Folders and zip archives: named files that belong together."""
+"""Folders and archives: named files that belong together."""
 
 from __future__ import annotations
 
 import io
 import lzma
 import os
+import tarfile
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -20,10 +21,11 @@ from theanine.importers.schema import Object, as_object, parse
 from theanine.importers.source import Source, opened
 
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")
 _MAX_FILES = 200_000
 _BOMB_BYTES, _BOMB_RATIO = 256 << 20, 150
 _UNREADABLE = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
     *(EOFError, NotImplementedError, RuntimeError, OSError, ValueError),
 )
 
@@ -141,6 +143,46 @@ class Zip(Folder):
         return _modified(self._members[name]) or datetime.min.replace(tzinfo=UTC)
 
 
+class Tar(Folder):
+    """A tar archive, also a packed one, such as Joplin's or Takeout's.
+
+    Raises:
+        BadInput: it is damaged, expands without measure, or has more than 200,000 files.
+    """
+
+    def __init__(self, source: Source) -> None:
+        packed = source.raw().seek(0, io.SEEK_END)
+        limit = max(_BOMB_BYTES, _BOMB_RATIO * packed)
+        self._members: dict[str, tarfile.TarInfo] = {}
+        try:
+            self._archive = tarfile.open(fileobj=source.raw(), mode="r:*")  # noqa: SIM115 (for open)
+            for member in self._archive:
+                if member.isfile():
+                    self._members[member.name.removeprefix("./")] = member
+                    limit -= member.size
+                if limit < 0 or len(self._members) > _MAX_FILES:
+                    raise BadInput("larger than an export is; unpack what you need", source.name)
+        except _UNREADABLE as fault:
+            if isinstance(fault, BadInput):
+                raise
+            raise BadInput(
+                f"no archive that can be unpacked ({fault}); unpack it, or download it again",
+                source.name,
+            ) from None
+        super().__init__(source.name, list(self._members), source.path)
+
+    @contextmanager
+    def open(self, name: str) -> Generator[Source]:
+        """Open a file. Raises BadInput if it is damaged."""
+        stream = cast("BinaryIO", self._archive.extractfile(self._members[name]))
+        with stream:
+            raw = io.BufferedReader(_Member(stream, f"{self.name}, {name}"), 1 << 16)
+            yield Source(raw, name, modified=self.modified(name))
+
+    def modified(self, name: str) -> datetime:
+        return datetime.fromtimestamp(max(self._members[name].mtime, 0), UTC)
+
+
 class _Member(io.RawIOBase):
     """A file in an archive; damage is BadInput."""
 
@@ -178,6 +220,11 @@ class _Member(io.RawIOBase):
 def is_zip(source: Source) -> bool:
     """Return whether a source is a zip archive, by its first bytes."""
     return source.head.startswith(_ZIP_MAGIC)
+
+
+def is_tar(source: Source) -> bool:
+    """Return whether a source is a tar archive, or packed as one, by its first bytes."""
+    return source.head[257:262] == b"ustar" or source.head.startswith(_PACKED)
 
 
 def _modified(member: zipfile.ZipInfo) -> datetime | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import product
@@ -51,6 +51,31 @@ _DECLARED = re.compile(r"<\?xml[^>]*>|<!DOCTYPE[^>]*>")
 _TODO = re.compile(r"<en-todo\b[^<>]*>|<(?P<li>li)\b[^<>]*--en-checked[^<>]*>")
 _SECRET = re.compile(r"<en-crypt\b.*?</en-crypt>", re.DOTALL)
 _LEFT_OUT = "templates and deleted notes left out"
+_BELOW = re.compile(r"(?:\A|\n)id: [0-9a-f]{32}\n(?:\w+:[^\n]*\n)*type_: \d+\s*\Z")
+_NOTE = "1"
+"""Joplin's type of a note; others are notebooks, files and tags."""
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_QUERIES = frozenset(wording("notes")["queries"])
+_SHOWN = r"\{\{(?:embed|query|renderer)\b[^{}\n]*\}\}"
+_LINE = r"[^\n]*(?:\n|\Z)"
+_MARK = re.compile(
+    r"^[ \t]*(?P<fence>```+|~~~+)[ \t]*(?P<language>[\w-]*)[^\n]*\n"
+    r".*?(?:^[ \t]*(?P=fence)[ \t]*$|\Z)"
+    r"|(?P<code>`[^`\n]+`)"
+    # A drawer of Logseq, a property that it or a plug-in made, a line of its clock.
+    r"|(?P<kept>^[ \t]*:[\w-]+:[ \t]*\n(?:(?![ \t]*:[\w-]+:[ \t]*$)[^\n]*\n)*"
+    rf"[ \t]*:END:{_LINE}"
+    rf"|^[ \t]*(?:[-*+] )?(?:{'|'.join(wording('notes')['properties'])})::(?=\s|\Z){_LINE}"
+    rf"|^[ \t]*(?:[-*+] )?(?:CLOCK: \[|#\+(?:BEGIN|END)_){_LINE})"
+    rf"|\[(?P<label>[^\[\]\n]+)\]\(\(\({_UUID}\)\)\)"
+    r"|(?P<field>(?:^[ \t]*(?:[-*+>] )*|[\[(])[*_]{0,2}[^\W\d_][^\n:()\[\]`]{0,40})::(?:[ \t]|$)"
+    # Empty points, what is shown from elsewhere, ids of blocks and what refers to them.
+    rf"|^[ \t]*[-*+][ \t]*(?:{_SHOWN})?[ \t]*(?:\n|\Z)"
+    rf"|{_SHOWN}|\(\({_UUID}\)\)"
+    r"|(?<=[^\s\[])#\^[\w-]+(?=[\]|])"
+    r"|(?:^|[ \t]+)\^(?=[\d-]*[A-Za-z])[A-Za-z0-9-]{3,}[ \t]*$",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def _read(intake: Intake) -> Iterator[History]:
@@ -59,10 +84,15 @@ def _read(intake: Intake) -> Iterator[History]:
         yield from _read_evernote(intake, name)
         return
     lines = [line.removesuffix("\r") for line in intake.source.text().split("\n")]
+    fields, lines = _without_fields_below(lines)
+    if fields.get("type_", _NOTE) != _NOTE:
+        intake.notes["notebooks, tags and other records of Joplin left out"] += 1
+        return
     if intake.folder and _LEFT_OUT not in intake.seen:
         intake.seen.add(_LEFT_OUT)
         intake.notes[_LEFT_OUT] += len(intake.folder.select(*_SUFFIXES)) - len(_pick(intake.folder))
-    fields, start = split_front_matter(lines)
+    above, start = split_front_matter(lines)
+    fields = {**fields, **above}
     if intake.folder and _is_template(lines[start:]):
         intake.notes[_LEFT_OUT] += 1
         return
@@ -74,7 +104,37 @@ def _read(intake: Intake) -> Iterator[History]:
             heading = title or next(filter(_HEADING.fullmatch, entry), "").lstrip("# ").strip()
             made = front_matter_date(fields) or front_matter_date(properties(entry))
             at = _date(intake, date, made, entry)
-            yield from _note(intake, name, key, heading or intake.source.stem, at, entry)
+            lines = _without_marks(intake, entry)
+            yield from _note(intake, name, key, heading or intake.source.stem, at, lines)
+
+
+def _without_fields_below(lines: Sequence[str]) -> tuple[Mapping[str, str], Sequence[str]]:
+    """Return the fields that Joplin writes below a note, and the lines of the note."""
+    text = "\n".join(lines)
+    if not (below := _BELOW.search(text)):
+        return {}, lines
+    rows = (line.partition(":") for line in below[0].strip().split("\n"))
+    fields = {name: value.strip() for name, _, value in rows}
+    title, *body = text[: below.start()].strip("\n").split("\n")
+    return {"title": title.strip(), **fields}, [f"# {title.strip()}", *body]
+
+
+def _without_marks(intake: Intake, lines: Sequence[str]) -> Sequence[str]:
+    """Return a note without what Logseq and Obsidian keep in it: properties, ids, queries.
+
+    A property that the writer made up stays as words; code stays as it is.
+    """
+
+    def shown(mark: re.Match[str]) -> str:
+        kind = mark.lastgroup or ""
+        if kind == "code" or (kind == "language" and mark["language"].lower() not in _QUERIES):
+            return mark[0]
+        if kind == "field":
+            return f"{mark['field']}: "
+        intake.notes["properties and queries of a program left out"] += kind in ("language", "kept")
+        return mark["label"] or ""
+
+    return _MARK.sub(shown, "\n".join(lines)).split("\n")
 
 
 def _note(

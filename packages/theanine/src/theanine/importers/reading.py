@@ -40,7 +40,7 @@ from theanine.importers import (
 )
 from theanine.importers.base import PUT_RIGHT, Format, Intake, Kind, Options, Rejected
 from theanine.importers.describing import SQLITE_MAGIC, describe, describe_folder
-from theanine.importers.folder import Directory, Folder, Zip, is_zip
+from theanine.importers.folder import Directory, Folder, Tar, Zip, is_tar, is_zip
 from theanine.importers.json_stream import ITEMS, preview
 from theanine.importers.schema import Object, as_object, is_object, objects_in, parse_all
 from theanine.importers.source import Source, opened, starts_export
@@ -70,7 +70,8 @@ FORMATS: Mapping[str, Format] = {
 
 _GUESSED = (notes.FORMAT, text.FORMAT)
 _GUESSED_NAMES = {each.name for each in _GUESSED}
-_DETECTED = (*(each for each in FORMATS.values() if each not in _GUESSED), *_GUESSED)
+_SURE = tuple(each for each in FORMATS.values() if each not in _GUESSED)
+_DETECTED = (*_SURE, *_GUESSED)
 """The formats in the order of detection: those that many texts look like come last."""
 
 _GENERAL = {rows.MESSAGES.name, other_memories.FORMAT.name, whatsapp.FORMAT.name}
@@ -80,6 +81,8 @@ _STREAMED = {"telegram", "discord", "slack", "secom"}
 """Formats whose readers find their places themselves."""
 _WRAPPINGS = 4
 _MAX_LISTED = 20
+_STRUCTURED = ("*.json", "*.jsonl", "*.ndjson", "*.xml")
+"""Files that are told by their content where no name of a folder is known."""
 _HEAD_LINES = 40
 _LONG_LINE = 64 << 20
 TEXT_SUFFIXES = (
@@ -263,6 +266,8 @@ def _intakes(
     with opened(origin) as source:
         if is_zip(source):
             yield from _intakes_in(Zip(source), format, options, rejected)
+        elif is_tar(source):
+            yield from _intakes_in(Tar(source), format, options, rejected)
         else:
             yield _intake(source, format, options), [format] if format else _DETECTED
 
@@ -274,12 +279,13 @@ def _intakes_in(
 
     What the first format found must be readable, or is added to ``rejected``; files that others
     found by name alone are passed over if their content is something else. If no file has a name
-    of the format that the caller named, its files are told by their content.
+    that a format knows, or the one that the caller named, its files are told by their content.
     """
     picked = _pick(folder, format)
     by_name = bool(picked)
-    if format is not None and not by_name:
-        picked = {format.name: folder.names}
+    if not by_name:
+        names = folder.names if format else folder.select(*_STRUCTURED)
+        picked = {each.name: names for each in ([format] if format else _SURE)}
     first = next(iter(picked))
     seen: set[str] = set()
     count = 0
@@ -301,16 +307,14 @@ def _intakes_in(
             if expected:
                 where = fault.where or name
                 rejected.append(Rejected(where, str(fault).removeprefix(f"{where}: ")))
-    if format is not None and not by_name and not count:
-        raise BadInput(describe_folder(folder, format.name), folder.name)
+    if not by_name and not count:
+        raise BadInput(describe_folder(folder, *([format.name] if format else [])), folder.name)
 
 
 def _pick(folder: Folder, format: Format | None) -> dict[str, Sequence[str]]:
     """Return the files of a folder by the formats that their names are of, the first one first."""
     formats = [format] if format else _DETECTED
     picked = {each.name: names for each in formats if (names := each.pick(folder))}
-    if not picked and format is None:
-        raise BadInput(describe_folder(folder), folder.name)
     if picked and next(iter(picked)) not in _GUESSED_NAMES:
         picked = {name: names for name, names in picked.items() if name not in _GUESSED_NAMES}
     return picked

@@ -114,6 +114,11 @@ def _chunk(intake: Intake, layout: Layout, message: Object, where: str) -> Seque
     return read_entry(intake, layout, {**rest, "attachments": shared}, where)
 
 
+def _named_by_file(intake: Intake, chat: Object) -> Iterator[Object]:
+    """Yield a chat with the name of its file as its title."""
+    yield {"title": intake.stem, **chat}
+
+
 def _cherry_topics(intake: Intake, backup: Object) -> Iterator[Object]:
     """Yield the topics of a backup of Cherry Studio, with the blocks of their messages in them."""
     packed = get(backup, "localStorage.persist:cherry-studio")
@@ -537,7 +542,7 @@ FORMATS = (
     _row("character-ai", _character),
     _row("messenger", _shared, is_messenger_page, messenger_talks),
     *map(_row, ("sillytavern", "nextchat")),
-    _row("aistudio", _chunk, unfold=lambda intake, chat: [{"title": intake.stem, **chat}]),
+    _row("aistudio", _chunk, unfold=_named_by_file),
     _row("cherry-studio", unfold=_cherry_topics),
     _row("openrouter", unfold=_openrouter_chats),
     _row("perplexity", _exchange),
@@ -551,7 +556,7 @@ FORMATS = (
     _row("rocket-chat"),
     _row("zulip", unfold=_topics),
     _row("mastodon", _activity),
-    _row("day-one", _journal_entry),
+    _row("day-one", _journal_entry, unfold=_named_by_file),
     _row("sms", read_entry, is_sms, sms_talks, unfold=sms_row),
     _row("adium", read_entry, is_adium, adium_talks),
 )

@@ -209,9 +209,9 @@ def _wide_codec(head: bytes) -> str:
     even, odd = head[::2].count(0), head[1::2].count(0)
     if max(even, odd) <= max(_WIDE * len(head) / 2, 4 * min(even, odd)):
         return ""
-    pairs = zip(head[::2], head[1::2], strict=False)
+    pairs = list(zip(head[::2], head[1::2], strict=False))
     narrow = sum(_PRINTABLE[0] <= min(pair) and max(pair) <= _PRINTABLE[1] for pair in pairs)
-    if narrow * 4 >= len(head):
+    if narrow * 2 >= len(pairs) or (0, 0) in pairs:
         return ""
     return "utf-16-be" if even > odd else "utf-16-le"
 
