@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
 
 OF_TEXT = {
     *("markdown", "notes", "whatsapp", "imessage", "line", "kakaotalk", "sigtop"),
-    *("mail", "copilot", "csv", "captions", "chat-text"),
+    *("mail", "copilot", "csv", "captions", "chat-text", "irc", "pidgin", "sms", "adium"),
 }
 """Formats without JSON."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
+import tarfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -275,3 +277,31 @@ def test_a_folder_of_a_named_format_is_told_by_content(tmp_path: Path) -> None:
         read_histories(folder, format="slack")
     with pytest.raises(BadInput, match="no file of the format claude-code"):
         read_histories(folder, format="claude-code")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\x1f\x8b" + b"x" * 50, gzip.compress(b"one file"), b"x" * 257 + b"ustar" + b"y" * 300],
+)
+def test_what_is_packed_but_no_archive_is_named(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "export.tgz"
+    file.write_bytes(content)
+    with pytest.raises(BadInput, match=r"unpack|export.tgz"):
+        read_histories(file)
+
+
+def test_a_tar_archive_that_expands_without_measure_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "export.tgz"
+    with tarfile.open(file, "w:gz", compresslevel=1) as archive:
+        member = tarfile.TarInfo("notes.md")
+        member.size = 300 << 20
+        archive.addfile(member, cast("Any", Zeros()))
+    with pytest.raises(BadInput, match="larger than an export"):
+        read_histories(file)
+
+
+class Zeros:
+    """A stream of zeros."""
+
+    def read(self, size: int) -> bytes:
+        return bytes(size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -195,3 +196,58 @@ def test_templates_trash_and_plug_ins_are_no_notes(root: str, tmp_path: Path) ->
         said = [turn.text for session in history.transcripts for turn in session.turns]
         assert said == [VAULT["a.md"], VAULT["code.md"]]
         assert history.notes["templates and deleted notes left out"] == 8
+
+
+ID = "6641f2c0-1f0e-4f57-9b0a-3d1f4c5b6a70"
+
+
+@pytest.mark.parametrize(
+    ("note", "words"),
+    [
+        (f"- The keel is red.\n  id:: {ID}\n  collapsed:: true", "- The keel is red."),
+        ("title:: Boats\n\n- Mast\n  background-color:: yellow", "title: Boats\n\n- Mast"),
+        (
+            "- DONE Wash\n  :LOGBOOK:\n  CLOCK: [2024-05-13 Mon 10:00:01]\n  :END:\n- Dry",
+            "- DONE Wash\n- Dry",
+        ),
+        (f"- Mast {{{{embed (({ID}))}}}}\n- {{{{query (task NOW)}}}}\n-", "- Mast"),
+        (f"See [the keel]((({ID}))) and (({ID})).", "See the keel and ."),
+        ("Red. ^a1b2c3\n2 ^100 is much: 2 ^100", "Red.\n2 ^100 is much: 2 ^100"),
+        ("See [[Boats#^a1b2c3|the boat]].", "See [[Boats|the boat]]."),
+        (
+            "mood:: high\nIt was [stars:: 5] (sky:: blue).",
+            "mood: high\nIt was [stars: 5] (sky: blue).",
+        ),
+        ("Books\n\n```dataview\nTABLE rating\n```", "Books"),
+        (code := "```js\nid:: 3 ^abc\n```\n`a:: b` std::vector", code),
+        ("- #+BEGIN_QUOTE\n  Be calm.\n  #+END_QUOTE", "Be calm."),
+    ],
+)
+def test_what_programs_keep_in_notes_is_left_out(note: str, words: str, tmp_path: Path) -> None:
+    history = read(save(tmp_path / "vault", "2024-05-08.md", note).parent)
+    assert [turn.text for turn in history.transcripts[0].turns] == [words]
+
+
+@pytest.mark.parametrize("name", ["export.jex", "export.tar.gz", "raw"])
+def test_notes_of_joplin(name: str, tmp_path: Path) -> None:
+    id = "0123456789abcdef" * 2
+    below = f"id: {id}\nparent_id: {id}\ncreated_time: 2024-05-08T10:00:00.000Z\nauthor: \ntype_: "
+    files = {
+        f"{id}.md": f"Ferry\n\nBooked to Cres.\n\nid: by mail\n\n{below}1",
+        f"{id[::-1]}.md": f"Travel\n\n{below}2",
+        "resources/boat.md": f"boat.jpg\n\n{below}4",
+    }
+    for file, text in files.items():
+        save(tmp_path / "raw", file, text)
+    source = tmp_path / name
+    if source.suffix:
+        with tarfile.open(source, "w:gz" if source.suffix == ".gz" else "w") as archive:
+            archive.add(tmp_path / "raw", ".")
+    reading = read_histories(source)
+    (history,) = reading.histories
+    assert dates(history) == ["2024-05-08T10:00"]
+    assert [t.text for t in history.transcripts[0].turns] == [
+        "# Ferry\n\nBooked to Cres.\n\nid: by mail"
+    ]
+    assert history.transcripts[0].metadata["title"] == "Ferry"
+    assert reading.notes == {"notebooks, tags and other records of Joplin left out": 2}

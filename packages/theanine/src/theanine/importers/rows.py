@@ -411,7 +411,8 @@ def _activity(intake: Intake, layout: Layout, message: Object, where: str) -> Se
     note_unread(intake.notes, {"files": files}, [str(each.get("name")) for each in files])
     shared: list[Object] = [{"type": f.get("mediaType"), "text": f.get("name")} for f in files]
     choices = [each.get("name") for key in ("oneOf", "anyOf") for each in objects_in(post.get(key))]
-    shared += [{"type": "poll", "text": choices}] if choices else []
+    if choices:
+        shared.append({"type": "poll", "text": choices})
     whole = {**message, "object": post, "attachments": shared}
     name = _owner_of(intake) or str(message.get("actor") or "").rstrip("/").rpartition("/")[2]
     return read_entry(intake, layout, {**whole, "name": name}, where)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import cast
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser, tostring
 
 from theanine.importers.base import Intake, Rejected
@@ -45,12 +46,12 @@ def _elements(intake: Intake, *tags: str) -> Iterator[Element]:
 
     What comes before a fault is read; the fault is the source's.
     """
-    parser = XMLPullParser(("start", "end"))
+    parser: XMLPullParser[Element] = XMLPullParser(("start", "end"))
     holder: list[Element] = []
     try:
         for _, _, line in intake.source.lines(blank=True):
             parser.feed(_HALVES.sub(_joined, line))
-            for event, element in parser.read_events():
+            for event, element in cast("Iterator[tuple[str, Element]]", parser.read_events()):
                 element.tag = element.tag.rpartition("}")[2]
                 if event == "start":
                     holder.append(element)
