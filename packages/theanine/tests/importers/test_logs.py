@@ -105,8 +105,10 @@ def test_a_log_of_adium_has_no_events(tmp_path: Path) -> None:
 <event type="windowOpened" sender="ana" time="2024-05-13T12:55:00+02:00"></event>
 <message sender="ana" time="2024-05-13T12:56:00+02:00">
 <div><span style="a">Up &amp; away</span></div></message>
-<status type="away" sender="bo" time="2024-05-13T12:57:00+02:00"><div>lunch</div></status>
-<message sender="bo@j.org" alias="Bo" time="2024-05-13T12:58:00+02:00"><div>At<br/>last</div></message>
+<status type="away" sender="bo" time="2024-05-13T12:57:00+02:00">
+<div>lunch</div></status>
+<message sender="bo@j.org" alias="Bo" time="2024-05-13T12:58:00+02:00">
+<div>At<br/>last</div></message>
 </chat>"""
     name = "bo (2024-05-13T12.55.00+0200)"
     folder = save(tmp_path, f"Logs/{name}.chatlog/{name}.xml", log).parents[1]
