@@ -284,7 +284,8 @@ def test_words_in_files_of_slack(file: Json, words: str, tmp_path: Path) -> None
 def test_every_journal_of_an_archive_is_told_by_its_content(tmp_path: Path) -> None:
     """Files of other names than a format knows, in a folder of which nothing else is known."""
     entry: Json = {"creationDate": "2024-05-13T10:56:00Z", "uuid": "A", "text": "Calm sea\\."}
-    journals = {f"{name}.json": {"metadata": {}, "entries": [entry]} for name in ("Reise", "日記")}
+    journal: Json = {"metadata": {"version": "1.0"}, "entries": [entry]}
+    journals = {f"{name}.json": journal for name in ("Reise", "日記")}
     reading = read_histories(save_zip(tmp_path / "Export.zip", {**journals, "photos/a.jpeg": b"x"}))
     assert reading.format == "day-one"
     titles = {s.metadata["title"] for h in reading.histories for s in h.transcripts}
