@@ -74,6 +74,7 @@ def latest_weekend(today: date) -> DateRange:
 
 
 def days_of_season(name: str, year: int) -> DateRange:
+    """Return the three months of a season; a winter begins in December of the year."""
     first = SEASONS[name.lower()]
     start = days_of_month(year, first)[0]
     # A winter ends in the February of the next year.
