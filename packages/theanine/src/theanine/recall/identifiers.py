@@ -50,7 +50,7 @@ _NAMED = (
         rf"(?:(?:Mr|Mrs|Ms|Miss|Dr|Doctor|Prof|Professor|Sir|Captain)\.? )?{_NAME}\b(?! [A-Z])"
     ),
 )
-_WHO: Mapping[Language, re.Pattern[str]] = {
+_WHO: Mapping[str, re.Pattern[str]] = {
     language: re.compile(rf"(?<!\w)(?:{who}) (?:(?:denn|eigentlich|donc|então|ono) )?{_NAME}\b")
     for language, who in {
         "de": "[Ww]er (?:ist|war)",

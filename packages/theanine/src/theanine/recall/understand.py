@@ -107,7 +107,7 @@ _NAME_OF = lazy_pattern(
     re.IGNORECASE,
 )
 """Questions for the name of somebody or something, by what they are to the asker."""
-_NAME_ELSEWHERE: Mapping[Language, re.Pattern[str]] = {
+_NAME_ELSEWHERE: Mapping[str, re.Pattern[str]] = {
     language: lazy_pattern(pattern, re.IGNORECASE)
     for language, pattern in {
         "de": r"wie (?:heißt|hieß|heissen|heißen) (?:mein|unser|de[rn]|die|das)\w* (?P<of>\w+)|"
