@@ -19,6 +19,7 @@ from theanine.recall.identifiers import (
     is_unknown,
     is_unknown_name,
 )
+from theanine.recall.naming import naming_pattern
 from theanine.recall.understand import Question, build_query
 from theanine.retrieval.candidates import CandidateIndex, RankedCandidate, embedded_text
 from theanine.retrieval.log_index import LogIndex
@@ -265,7 +266,7 @@ async def _of_the_name(
     at = {found.position for found in best}
     loaded = await log.load(at | {each for each in before.values() if each is not None})
     mentioned = re.compile(rf"\b(?:{'|'.join(map(re.escape, name_of))})", re.IGNORECASE)
-    naming = _naming(name_of)
+    naming = naming_pattern(name_of)
     mentions = {position for position, each in loaded.items() if mentioned.search(each.text)}
     names = {position for position, each in loaded.items() if naming.search(each.text)}
     if at.isdisjoint(names):
@@ -280,18 +281,6 @@ async def _of_the_name(
             found = rated(found, OTHERS * found.relevance)
         result.append(found)
     return _sorted(result)
-
-
-def _naming(name_of: Sequence[str]) -> re.Pattern[str]:
-    """Return what tells a name with what it is of: "Petra, my wife", "my boss Henrik"."""
-    role = f"(?:{'|'.join(map(re.escape, name_of))})"
-    name = r"[A-ZÀ-ÖØ-Þ][^\W\d_]+"
-    ours = r"(?:[Mm]y|[Oo]ur|[Tt]he|[Aa]n?) (?:[\w-]+ ){0,2}"
-    return re.compile(
-        rf"\b{ours}{role}(?:,| is| was| called| named)* {name}|"
-        rf"\b{name}(?:,| is| was)* {ours}{role}\b|"
-        rf"\b{role}\b[^.!?]{{0,60}}\b(?:called|named|name is|name was) {name}"
-    )
 
 
 def _in_order(

@@ -11,15 +11,14 @@ from theanine.embeddings.base import embed_queries
 from theanine.lazy_pattern import lazy_pattern
 from theanine.recall.context import RecallContext
 from theanine.recall.identifiers import Identifier, find_identifiers, find_names
+from theanine.recall.naming import what_is_to_be_named
 from theanine.retrieval import cue_words
 from theanine.retrieval.calendar_days import DateRange
 from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.languages import (
     UNSPACED,
     Language,
-    everyday_words,
     guess_language,
-    stem,
 )
 from theanine.retrieval.parts_of_times import NamedTime
 from theanine.retrieval.query import Query, is_small_talk
@@ -96,43 +95,6 @@ _SESSION = lazy_pattern(
     re.IGNORECASE,
 )
 """What names the latest or the earliest session, not the latest talk about some matter."""
-_ROLE = r"(?:my|our|the) (?:\w+ ){0,2}?"
-_NAME_OF = lazy_pattern(
-    rf"\b{_ROLE}(?P<owner>\w+)['’]s? (?:first |full |last )?name\b|"
-    rf"\bname of {_ROLE}(?P<of>\w+)\W*$|"
-    rf"\b{_ROLE}(?P<called>\w+) (?:called|named)\W*$|"
-    rf"\bwho(?:['’]s| is| was) {_ROLE}(?P<who>\w+)\W*$|"
-    rf"\b{_ROLE}(?P<topic>\w+),? what(?:['’]s| is| was) (?:the|his|her|its|their) name\b|"
-    rf"\bwhat(?:['’]s| is| was) {_ROLE}(?P<last>\w+) (?:called|named)\b",
-    re.IGNORECASE,
-)
-"""Questions for the name of somebody or something, by what they are to the asker."""
-_NAME_ELSEWHERE: Mapping[str, re.Pattern[str]] = {
-    language: lazy_pattern(pattern, re.IGNORECASE)
-    for language, pattern in {
-        "de": r"wie (?:heißt|hieß|heissen|heißen) (?:mein|unser|de[rn]|die|das)\w* (?P<of>\w+)|"
-        r"\bname (?:mein|unser)\w* (?P<of2>\w+)",
-        "es": r"c[oó]mo se llam\w+ (?:mi|nuestr[oa]|el|la)s? (?P<of>\w+)|"
-        r"nombre de (?:mi|nuestr[oa])s? (?P<of2>\w+)",
-        "fr": r"comment s['’]appelle\w* (?:mon|ma|mes|notre|nos|le|la|les) (?P<of>\w+)|"
-        r"comment (?:mon|ma|notre) (?P<of2>\w+) s['’]appelle|"
-        r"nom de (?:mon|ma|mes|notre) (?P<of3>\w+)",
-        "it": r"come si chiama\w* (?:(?:il|la|i|le) )?(?:mi[oa]|nostr[oa]) (?P<of>\w+)|"
-        r"nome d(?:el|ella|i) (?:mi[oa]|nostr[oa]) (?P<of2>\w+)",
-        "pt": r"como se chama\w* (?:(?:o|a) )?(?:meu|minha|noss[oa]) (?P<of>\w+)|"
-        r"nome d[oae] (?:meu|minha|noss[oa]) (?P<of2>\w+)",
-        "hr": r"kako se (?:ono )?zove\w* (?:moj|naš)\w* (?P<of>\w+)",
-        "ru": r"как зовут (?:моего|мою|моих|нашего|нашу) (?P<of>\w+)",
-        "tr": r"(?P<of>\w+)[ıiuü]m[ıiuü]z?[ıiuü]n ad[ıi]\b",
-        "zh": r"我们?的?(?P<of>[\u4e00-\u9fff]{1,3}?)叫什么|"
-        r"我们?的?(?P<of2>[\u4e00-\u9fff]{1,3})的名字",
-        "ja": r"(?:私|うち|僕|俺|我が家)の(?P<of>\w{1,4}?)の名前|(?P<of2>[^のはが]{1,4})の名前は",
-        "ko": r"(?:우리|내|제|저희) (?P<of>\w+?)(?:의|은|는|이|가)? 이름",
-        "hi": r"(?:मेरे|मेरी|हमारे|हमारी) (?P<of>\S+) का नाम",
-        "ar": r"ما اسم (?P<of>\w+?)(?:ي|نا)?\b",
-    }.items()
-}
-"""The same in other languages."""
 _CONTRACTED = re.compile(r"['’](?:s|re|ve|d|ll|m)\b")
 _NOTHING = re.compile(r"(?!)")
 _ASKING = ("when", "who", "where", "how many", "why", "what")
@@ -236,7 +198,7 @@ def understand(
         of_assistant=_about_assistant(language).search(latest) is not None,
         asked=language == "en" and _ASKED.search(latest) is not None,
         of_speaker=_speaker(latest, language, candidates),
-        name_of=_name_of(latest, language),
+        name_of=what_is_to_be_named(latest, language),
         spread=cue_words.SPREAD.get(language, cue_words.SPREAD["en"]).search(latest) is not None,
     )
 
@@ -276,15 +238,6 @@ def _speaker(text: str, language: Language, candidates: CandidateIndex) -> str:
         if speakers := candidates.speakers_named(name):
             return min(speakers)
     return ""
-
-
-def _name_of(text: str, language: Language) -> tuple[str, ...]:
-    """Return words for what somebody or something is whose name is asked for; else nothing."""
-    pattern = _NAME_OF if language == "en" else _NAME_ELSEWHERE.get(language, _NOTHING)
-    if not (match := pattern.search(text)):
-        return ()
-    word = next(filter(None, match.groups())).lower()
-    return (word,) if language == "en" else everyday_words(language).get(stem(word, language), ())
 
 
 def _order(text: str, language: Language) -> tuple[Literal["newest", "oldest"] | None, bool]:
