@@ -88,6 +88,8 @@ def test_short_numbers_count_with_their_context() -> None:
         ("What is Sabine's phone number?", ("Sabine",)),
         ("Which restaurant did Lana recommend?", ("Lana",)),
         ("Do you remember anything about Heidi?", ("Heidi",)),
+        ("Do you know anything of Zürich?", ("Zürich",)),
+        ("Which job did my brother Luka get?", ("Luka",)),
         ("What did I do in January?", ()),
         ("Would I like Dr. Seuss?", ()),
     ],

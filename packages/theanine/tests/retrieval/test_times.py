@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from theanine.retrieval.calendar_days import DateRange
+from theanine.retrieval.calendar_days import DAY_NUMBERS, DateRange
 from theanine.retrieval.languages import Language
 from theanine.retrieval.temporal import find_intervals
 
@@ -314,6 +314,16 @@ def test_the_ends_of_a_month(month: int, count: int) -> None:
         days for each in (f"in the last {count} months of 2023",) for days in intervals("en", each)
     ]
     assert of_year == [(date(2023, 13 - count, 1), date(2023, 12, 31))]
+
+
+@pytest.mark.parametrize(("name", "number"), DAY_NUMBERS.items())
+def test_a_day_may_be_told_in_words(name: str, number: str) -> None:
+    day = date(2023, 10, int(number))
+    for phrase in (
+        f"on the {name} of October 2023",
+        f"on October the {name.replace('-', ' ')}, 2023",
+    ):
+        assert intervals("en", phrase) == [(day, day)]
 
 
 @pytest.mark.parametrize(

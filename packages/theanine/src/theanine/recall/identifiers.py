@@ -46,7 +46,8 @@ _NAME = r"(?P<name>[A-ZÀ-ÖØ-ÞČĆŠŽĐİŞĞ][^\W\d_]{2,})"
 _NAMED = (
     re.compile(rf"(?<!^)(?<![.?!] )\b{_NAME}['’]s\b"),
     re.compile(
-        r"\b(?:did|does|is|was|has|will|would|can|about|uncle|aunt|cousin) "
+        r"\b(?:did|does|is|was|has|will|would|can|about|(?:know|heard|anything|something) of|uncle|"
+        r"aunt|cousin|brother|sister|son|daughter|husband|wife|friend|boss|colleague|neighbou?r) "
         rf"(?:(?:Mr|Mrs|Ms|Miss|Dr|Doctor|Prof|Professor|Sir|Captain)\.? )?{_NAME}\b(?! [A-Z])"
     ),
 )

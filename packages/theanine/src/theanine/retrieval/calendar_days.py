@@ -23,6 +23,30 @@ NUMBERS = {
 } | {"a": 1, "an": 1, "couple of": 2, "a couple of": 2}
 DAYS_IN_UNIT = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
 ORDINALS = ("first", "second", "third", "fourth")
+DAY_NUMBERS = (
+    {
+        name: str(tens + number)
+        for tens, before in ((0, ""), (20, "twenty-"), (30, "thirty-"))
+        for number, name in enumerate(
+            [
+                f"{before}{unit}"
+                for unit in (*ORDINALS, "fifth", "sixth", "seventh", "eighth", "ninth")
+            ],
+            1,
+        )
+        if tens + number <= 31
+    }
+    | {
+        name: str(number)
+        for number, name in enumerate(
+            "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth "
+            "eighteenth nineteenth twentieth".split(),
+            10,
+        )
+    }
+    | {"thirtieth": "30"}
+)
+"""The numbers of days by their names."""
 MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 YEAR = r"(?:19|20)\d\d"
 NUMBER = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})"

@@ -14,6 +14,7 @@ from itertools import pairwise, permutations
 
 from theanine.lazy_pattern import lazy_pattern
 from theanine.retrieval.calendar_days import (
+    DAY_NUMBERS,
     MONTH,
     MONTHS,
     ORDINALS,
@@ -87,6 +88,11 @@ _QUALIFYING = lazy_pattern(
 """Words between two times of which one narrows the other: "of" in "Tuesday of last week"."""
 _WEEKDAY = lazy_pattern(rf"\b({'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
 _BETWEEN = lazy_pattern(r"^ ?(?:and|to|until|till|-|–|through) ?(?:the )?$", re.IGNORECASE)
+_DAY_NAMES = "|".join(sorted(DAY_NUMBERS, key=len, reverse=True)).replace("-", "[- ]")
+_NAMED_DAY = lazy_pattern(
+    rf"(?P<before>\b(?:{MONTH}) the )?\b(?P<day>{_DAY_NAMES})\b(?P<after> of (?:{MONTH})\b)?",
+    re.IGNORECASE,
+)
 _DATE_WORD = lazy_pattern(
     rf"\d\d|\d(?:st|nd|rd|th)\b|\b(?:{MONTH}|{'|'.join([*SEASONS, *WEEKDAYS])}|ago|back|last|past|"
     rf"previous|this|the other|yesterday|today|tonight|weekend|thanksgiving|"
@@ -117,6 +123,7 @@ def find_times(
         question = re.sub(r"\d", lambda match: str(int(match[0])), question)
     if not _DATE_WORD.search(question):
         return question, []
+    question = _NAMED_DAY.sub(_numbered, question)
     found: dict[tuple[int, int], NamedTime] = {}
     for match, ranges, relative in _readings(question, years, today):
         groups = match.groupdict()
@@ -138,6 +145,13 @@ def find_times(
     parts = [part_of_time(question, found[span]) for span in sorted(found) if found[span].ranges]
     whole = [each for each in parts if not any(_is_inside(each, other) for other in parts)]
     return question, _agreed(_narrowed(question, whole))
+
+
+def _numbered(match: re.Match[str]) -> str:
+    """Return a day of a month by its number, for one that is told in words."""
+    before, after = match["before"] or "", match["after"] or ""
+    number = DAY_NUMBERS[match["day"].lower().replace(" ", "-")]
+    return f"{before.removesuffix('the ')}{number}{after}" if before or after else match[0]
 
 
 def _readings(
