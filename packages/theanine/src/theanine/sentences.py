@@ -15,7 +15,7 @@ Span = tuple[int, int]
 """First character of a part of a text, and the one after its last."""
 
 _CLOSERS = r"""["'”’“‘»«)\]」』）*_]*"""
-_END = re.compile(rf"[.!?…]+{_CLOSERS}(?=\s|$)|[。！？｡؟।۔።]+{_CLOSERS}|\n")
+_END = re.compile(rf"(?<![.!?…])[.!?…]++{_CLOSERS}(?=\s|$)|[。！？｡؟।۔።]+{_CLOSERS}|\n")
 _BEFORE = re.compile(r"""(?:(?<![\w.])[^\W\d_]\.[ \u00a0\u202f])*[^\s"'”’“„‘«([{*_/]*$""")
 """The word before a period; one letter and the next count as one word, as in ``z. B``."""
 _AFTER = re.compile(r"""\s+["'“„‘«([{*_]*((?:[^\W_]|\.(?=\w))++)(\.)?""")
