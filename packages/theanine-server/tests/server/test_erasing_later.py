@@ -176,7 +176,7 @@ def test_what_is_gone_already_is_a_success_without_a_receipt(location: str) -> N
 
 @pytest.mark.slow
 def test_a_kill_after_the_erasure_loses_no_receipt(location: str) -> None:
-    say(location, ("word " * 200_000,) * 12, user="bo")  # so that the files take time to clean
+    say(location, ("word " * 200_000,) * 4, user="bo")  # so that the files take time to clean
     hidden = [hide(location, session) for session in (1, 2, 3)]
     killed: set[str] = set()
     for _ in range(2 * len(hidden)):
