@@ -86,6 +86,10 @@ def test_an_opening_names_no_time(ana: UserMemory, opening: str) -> None:
     assert "kettle" in ana.recall(f"{opening} was there a kettle?", limit=1).text
 
 
+def test_what_is_wanted_today_was_not_said_today(ana: UserMemory) -> None:
+    assert "kettle" in ana.recall("I feel like buying a kettle tonight, or a pan?", limit=1).text
+
+
 @pytest.mark.parametrize("holiday", ["Easter", "Christmas", "Halloween"])
 def test_what_is_told_of_a_holiday_later_counts(tmp_path: Path, holiday: str) -> None:
     with theanine.open(tmp_path / "m.db", clock=lambda: NOW) as client:

@@ -50,11 +50,12 @@ _PAST = lazy_pattern(
     r"so far)\b",
     re.IGNORECASE,
 )
-_PRESENT = lazy_pattern(
-    r"\b(?:is|are|am|will|shall|do|does|can|could|should|would|must|might|going|need|have to|"
-    r"plan\w*|next|upcoming)\b|['’](?:s|re|m|ll|d)\b",
+_CLAUSE = lazy_pattern(
+    r"\b(?:i|we|you|he|she|it|they|is|are|am|will|shall|do|does|can|could|should|would|must|might|"
+    r"going|need|have to|plan\w*|next|upcoming)\b|['’](?:s|re|m|ll|d)\b",
     re.IGNORECASE,
 )
+"""What a text has that says something, rather than names a thing: "Anything from 10 May?"."""
 _SPEAKING = (
     r"say|said|saying|tell|told|recommend\w*|suggest\w*|advis\w+|propos\w+|writ\w+|wrote|draft\w*|"
     r"translat\w+|explain\w*|answer\w*|repl\w+|mention\w*|list\w*|promis\w+|warn\w*|give|given|gave|"
@@ -167,14 +168,15 @@ def understand(
     today = context.asked_at(dialogue).date()
     years = sorted({*candidates.years, today.year})
     english, times = find_intervals(latest, years, today)
-    past = language != "en" or _PAST.search(english) or not _PRESENT.search(english)
+    past = language != "en" or _PAST.search(english) is not None
+    named = not past and _CLAUSE.search(english) is None
     asked_from = _begin_of_question(english)
     meant = [
         (time, days)
         for time in times
         if not (time.span[1] <= asked_from and time.ranges == ((today, today),))
         if (days := [each for each in time.ranges if each[0] <= today])
-        and (past or _is_over(time, days, today.toordinal()))
+        and (past or _is_over(time, days, today.toordinal(), named=named))
     ]
     rest = english
     for time, _ in reversed(meant):
@@ -212,10 +214,13 @@ def _begin_of_question(text: str) -> int:
     return before.end() if before else 0
 
 
-def _is_over(time: NamedTime, days: Sequence[DateRange], today: int) -> bool:
-    """Whether a time is a past one whatever the question's tense: with a year, or "last month"."""
+def _is_over(time: NamedTime, days: Sequence[DateRange], today: int, *, named: bool) -> bool:
+    """Whether a time is a past one whatever the question's tense: with a year, or "last month".
+
+    One that is only ``named`` may be without a year.
+    """
     over = all(last.toordinal() < today for _, last in days)
-    return over and (time.relative or len(time.ranges) == 1)
+    return over and (time.relative or len(time.ranges) == 1 or named)
 
 
 def _asks(text: str, language: Language) -> bool:
