@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
+
+import numpy as np
 
 from theanine.embeddings.base import embed_queries
 from theanine.lazy_pattern import lazy_pattern
+from theanine.recall.asking_part import asking_part, without_frame
 from theanine.recall.context import RecallContext
 from theanine.recall.identifiers import Identifier, find_identifiers, find_names
 from theanine.recall.naming import what_is_to_be_named
@@ -158,8 +162,10 @@ def understand(
     if not text:
         return Question(text=text)
     latest = cut_query(dialogue[-1].full_text)
-    asking = dialogue[-turns:] if turns else dialogue
-    if all(is_small_talk(candidates.without_speakers(cut_query(turn.text))) for turn in asking):
+    latest_turns = dialogue[-turns:] if turns else dialogue
+    if all(
+        is_small_talk(candidates.without_speakers(cut_query(turn.text))) for turn in latest_turns
+    ):
         return Question(text=text, small_talk=True)
     language = guess_language(latest)
     asks = _asks(latest, language)
@@ -167,7 +173,8 @@ def understand(
         return Question(text=text, asks=False)
     today = context.asked_at(dialogue).date()
     years = sorted({*candidates.years, today.year})
-    english, times = find_intervals(latest, years, today)
+    asking = asking_part(latest)
+    english, times = find_intervals(asking, years, today)
     past = language != "en" or _PAST.search(english) is not None
     named = not past and _CLAUSE.search(english) is None
     asked_from = _begin_of_question(english)
@@ -175,6 +182,7 @@ def understand(
         (time, days)
         for time in times
         if not (time.span[1] <= asked_from and time.ranges == ((today, today),))
+        and not _is_of_the_matter(time, candidates)
         if (days := [each for each in time.ranges if each[0] <= today])
         and (past or _is_over(time, days, today.toordinal(), named=named))
     ]
@@ -196,7 +204,7 @@ def understand(
         of_session=order is not None and language == "en" and _SESSION.search(rest) is not None,
         of_holiday=any(time.is_holiday for time, _ in meant),
         identifiers=find_identifiers(rest),
-        names=find_names(rest if language == "en" else latest, language),
+        names=find_names(rest if language == "en" else asking, language),
         of_assistant=_about_assistant(language).search(latest) is not None,
         asked=language == "en" and _ASKED.search(latest) is not None,
         of_speaker=_speaker(latest, language, candidates),
@@ -212,6 +220,13 @@ def _begin_of_question(text: str) -> int:
     """
     before = _BEFORE_QUESTION.match(text)
     return before.end() if before else 0
+
+
+def _is_of_the_matter(time: NamedTime, candidates: CandidateIndex) -> bool:
+    """Whether a time tells what something is, such as "before 1990": nothing was said so early."""
+    first, last = time.ranges[0]
+    days = candidates.days[~np.isnan(candidates.days)]
+    return first == date.min and len(days) > 0 and last.toordinal() < days.min()
 
 
 def _is_over(time: NamedTime, days: Sequence[DateRange], today: int, *, named: bool) -> bool:
@@ -273,6 +288,7 @@ def cut_query(text: str) -> str:
 
     If it asks nothing there, its beginning and its end.
     """
+    text = without_frame(text)
     if len(text) <= MAX_QUERY:
         return text
     half = MAX_QUERY // 2
