@@ -942,6 +942,157 @@ def _adium(folder: Path, said: Sequence[Said]) -> Path:
     return save(folder, "Bo (2024-05-08T13.56.00+0000).chatlog", "".join([head, *rows, "</chat>"]))
 
 
+def _hangouts(folder: Path, said: Sequence[Said]) -> Path:
+    ids = {"user": "101", "assistant": "102"}
+    people = [
+        {"id": {"gaia_id": ids[side], "chat_id": ids[side]}, "fallback_name": name}
+        for side, name in _SENDERS.items()
+    ]
+    events: list[Json] = [
+        {
+            "conversation_id": {"id": "c"},
+            "sender_id": {"gaia_id": ids[each.side], "chat_id": ids[each.side]},
+            "timestamp": f"{_ms(each)}000",
+            "event_id": f"e{each.minutes}",
+            "event_type": "REGULAR_CHAT_MESSAGE",
+            "chat_message": {"message_content": {"segment": [{"type": "TEXT", "text": each.text}]}},
+        }
+        for each in said
+    ]
+    inner: Json = {"id": {"id": "c"}, "name": "Crew", "participant_data": people}
+    about: Json = {"conversation_id": {"id": "c"}, "conversation": inner}
+    talk: Json = {"conversation": about, "events": events}
+    return save(folder, "Hangouts.json", {"conversations": [talk]})
+
+
+def _keep(folder: Path, said: Sequence[Said]) -> Path:
+    """Write each note twice, as JSON and as a page."""
+    for each in said:
+        note: Json = {
+            "color": "DEFAULT",
+            "isTrashed": False,
+            "isPinned": False,
+            "isArchived": False,
+            "textContent": each.text,
+            "title": "",
+            "userEditedTimestampUsec": _ms(each) * 1000,
+            "createdTimestampUsec": _ms(each) * 1000,
+        }
+        save(folder, f"Keep/{each.minutes:04}.json", json.dumps(note))
+        page = f'<html><body><div class="note"><div class="heading">{each.at}</div></div></body>'
+        save(folder, f"Keep/{each.minutes:04}.html", page)
+    return folder / "Keep"
+
+
+def _simplenote(folder: Path, said: Sequence[Said]) -> Path:
+    notes = [
+        {"id": f"n{s.minutes}", "content": s.text, "creationDate": s.iso, "lastModified": s.iso}
+        for s in said
+    ]
+    return save(folder, "notes.json", {"activeNotes": notes, "trashedNotes": list[Json]()})
+
+
+def _standard_notes(folder: Path, said: Sequence[Said]) -> Path:
+    items = [
+        {
+            "uuid": f"u{each.minutes}",
+            "content_type": "Note",
+            "content": {"title": "", "text": each.text, "references": list[Json]()},
+            "created_at": each.iso,
+            "updated_at": each.iso,
+        }
+        for each in said
+    ]
+    return save(folder, "Standard Notes Backup.txt.json", {"version": "004", "items": items})
+
+
+def _roam(folder: Path, said: Sequence[Said]) -> Path:
+    blocks = [
+        {"string": s.text, "create-time": _ms(s), "edit-time": _ms(s), "uid": f"u{s.minutes}"}
+        for s in said
+    ]
+    page: Json = {"title": "Ferry", "uid": "p", "edit-time": _ms(said[0]), "children": blocks}
+    return save(folder, "boats.json", [page])
+
+
+def _transcript(folder: Path, said: Sequence[Said]) -> Path:
+    segments = [
+        {"speaker": _SENDERS[s.side], "text": s.text, "start": s.minutes * 60.0} for s in said
+    ]
+    return save(folder, "meeting.json", {"language": "en", "segments": segments})
+
+
+def _vscode_copilot(folder: Path, said: Sequence[Said]) -> Path:
+    requests: list[Json] = []
+    for each in said:
+        when: Json = {"requestId": f"r{each.minutes}", "timestamp": _ms(each)}
+        if each.side == "user":
+            requests.append({**when, "message": {"text": each.text}, "response": list[Json]()})
+        else:
+            pieces = [{"value": each.text[:5]}, {"value": each.text[5:]}]
+            requests.append({**when, "message": {"text": ""}, "response": pieces})
+    return save(folder, "chat.json", {"responderUsername": "GitHub Copilot", "requests": requests})
+
+
+def _gemini_cli(folder: Path, said: Sequence[Said]) -> Path:
+    kinds = {"user": "user", "assistant": "gemini"}
+    messages = [
+        {"id": f"m{s.minutes}", "timestamp": s.iso, "type": kinds[s.side], "content": s.text}
+        for s in said
+    ]
+    chat: Json = {"sessionId": "s-1", "projectHash": "ab12", "startTime": START.isoformat()}
+    return save(folder, "session-2024-05-08T13-56-ab.json", {**chat, "messages": messages})
+
+
+def _opencode(folder: Path, said: Sequence[Said]) -> Path:
+    messages = [
+        {
+            "info": {"id": f"m{s.minutes}", "role": s.side, "time": {"created": _ms(s)}},
+            "parts": [{"type": "text", "text": s.text}],
+        }
+        for s in said
+    ]
+    about: Json = {"id": "ses_1", "title": "Ferry", "time": {"created": _ms(said[0])}}
+    return save(folder, "session.json", {"info": about, "messages": messages})
+
+
+def _continue(folder: Path, said: Sequence[Said]) -> Path:
+    history = [
+        {"message": {"role": s.side, "content": s.text}, "contextItems": list[Json]()} for s in said
+    ]
+    return save(folder, "c.json", {"sessionId": "s-1", "title": "Ferry", "history": history})
+
+
+def _cline(folder: Path, said: Sequence[Said]) -> Path:
+    kinds = {"user": "user_feedback", "assistant": "text"}
+    rows = [{"ts": _ms(s), "type": "say", "say": kinds[s.side], "text": s.text} for s in said]
+    return save(folder, "tasks/1/ui_messages.json", rows)
+
+
+def _prompts(folder: Path, said: Sequence[Said]) -> Path:
+    rows: list[Json] = [
+        {
+            "display": each.text,
+            "pastedContents": {},
+            "timestamp": _ms(each),
+            "project": "/srv/boats",
+            "sessionId": SESSION_ID,
+        }
+        for each in said
+    ]
+    return save(folder, "history.jsonl", _lines(rows))
+
+
+def _aider(folder: Path, said: Sequence[Said]) -> Path:
+    """Write a start before each turn, as turns have no times of their own."""
+    lines: list[str] = []
+    for each in said:
+        mark = "#### " if each.side == "user" else ""
+        lines += [f"# aider chat started at {each.at:%F %T}", "", "> Aider v0.48.1  ", ""]
+        lines += [f"{mark}{line}  " for line in each.text.split("\n")]
+    return save(folder, "boats.aider.chat.history.md", "\n".join([*lines, ""]))
+
+
 Writer = Callable[[Path, Sequence[Said]], Path]
 WRITERS: Mapping[str, Writer] = {
     "chatgpt": _chatgpt,
@@ -1003,5 +1154,18 @@ WRITERS: Mapping[str, Writer] = {
     "day-one": _day_one,
     "sms": _sms,
     "adium": _adium,
+    "hangouts": _hangouts,
+    "keep": _keep,
+    "simplenote": _simplenote,
+    "standard-notes": _standard_notes,
+    "roam": _roam,
+    "transcript": _transcript,
+    "vscode-copilot": _vscode_copilot,
+    "gemini-cli": _gemini_cli,
+    "opencode": _opencode,
+    "continue": _continue,
+    "cline": _cline,
+    "prompts": _prompts,
+    "aider": _aider,
 }
 """For each format a writer that saves a chat in a folder and returns what to import."""

@@ -28,10 +28,10 @@ STATEMENTS = {"other-memories"}
 """Formats of what is remembered, without a chat."""
 LINES = {
     *("markdown", "notes", "whatsapp", "mail", "gemini", "skype", "captions", "chat-text"),
-    *("mastodon", "adium", "day-one", "irc", "pidgin"),
+    *("mastodon", "adium", "day-one", "irc", "pidgin", "aider", "prompts"),
 }
 """Formats in which a line can also be a heading, a name, a quote or markup; not so here."""
-UNTIMED = {"lmstudio", "chatbot-ui"}
+UNTIMED = {"lmstudio", "chatbot-ui", "transcript", "continue"}
 """Formats whose messages have no times of their own."""
 ONE_LINE = {"captions"}
 """Formats in which words have no lines."""

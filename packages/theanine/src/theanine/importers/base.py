@@ -109,7 +109,8 @@ class Intake:
         lines: the first lines of a plain text that aren't blank.
         inside: where the records are, in a document that wraps them: patterns for ``select``.
         around: what such a document has beside them, until a reader takes it.
-        seen: ids that were read from any file of the same import; for formats that repeat turns.
+        seen: ids that were read from any file of the same import, for formats that repeat turns;
+            and files of the folder that were read with another.
         notes: oddities of the history that is being read, counted.
         faults: the items that couldn't be read so far.
     """

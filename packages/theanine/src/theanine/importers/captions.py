@@ -4,16 +4,21 @@ A cue has times and words. Who speaks is a voice tag (``<v Ana>``), or a name be
 without either goes on with the speaker before. Teams cuts one utterance into several cues, whose
 ids differ only after the last hyphen: they are one turn.
 
-Sources: W3C "WebVTT", the help pages of Zoom and Teams. Never seen real.
+Meet's transcript as text has a time alone on a line now and then, and below it the words, each
+after its speaker's name. What stands above the first time, and what the service adds at the end, is
+left out.
+
+Sources: W3C "WebVTT", the help pages of Zoom, Teams and Meet. Never seen real.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import pairwise
 
 from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.chat_lines import is_meeting, read_chat
@@ -31,6 +36,8 @@ _NAMED = re.compile(
     r"(?:>>\s*|-\s+)?(?:\[([^\]\n]{1,60})\]|\(([^)\n]{1,60})\)|([^\W\d_][^:：\n.!?,;]{0,59}?))"
     r"\s?[:：]\s+(?=\S)"
 )
+_STAMP = re.compile(r"(?:(\d{1,2}):)?(\d{1,2}):(\d{2})")
+_ENDED = re.compile(r"[^:]*\d{1,2}:\d\d:\d\d\W*")
 _PIECE = re.compile(r"(.*\d)-\d+")
 _NOTE = re.compile(r"(?:NOTE|STYLE|REGION)\b")
 _NOTES = "notes of captions left out"
@@ -50,14 +57,20 @@ class _Said:
 
 def _sniff(intake: Intake) -> bool:
     has_cues = intake.lines[0].startswith("WEBVTT") or any(map(_CUE.match, intake.lines[:2]))
-    return has_cues or is_meeting(intake.lines)
+    return has_cues or _is_stamped(intake.lines) or is_meeting(intake.lines)
+
+
+def _is_stamped(lines: Sequence[str]) -> bool:
+    """Return whether a text has times alone on their lines, with who says what below."""
+    return any(_STAMP.fullmatch(a) and _NAMED.match(b) for a, b in pairwise(lines))
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    if is_meeting(intake.lines):
+    stamped = _is_stamped(intake.lines)
+    if not stamped and is_meeting(intake.lines):
         yield from read_chat(intake)
         return
-    turns = list(_turns(intake))
+    turns = list(_stamped(intake) if stamped else _turns(intake))
     name = intake.user_name()
     if turns:
         start = time_in_name(intake.source.name, intake.options.local)
@@ -87,6 +100,32 @@ def _turns(intake: Intake) -> Iterator[_Said]:
             continue
         yield current
         current = replace(said, speaker=said.speaker or current.speaker)
+    if current is not None:
+        yield current
+
+
+def _stamped(intake: Intake) -> Iterator[_Said]:
+    """Yield what was said in a text with times alone on their lines."""
+    current: _Said | None = None
+    start: timedelta | None = None
+    for number, raw in intake.text_lines():
+        line = raw.strip()
+        if stamp := _STAMP.fullmatch(line):
+            hours, minutes, seconds = (int(each or 0) for each in stamp.groups())
+            start = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        elif start is None or not line:
+            intake.notes[_NOTES] += bool(line)
+        elif _ENDED.fullmatch(line):
+            intake.notes[_NOTES] += 1
+            break
+        elif named := _NAMED.match(line):
+            if current is not None:
+                yield current
+            name = storable(next(filter(None, named.groups())).strip())
+            words = storable(line[named.end() :])
+            current = _Said(start, name, words, "", f"{intake.name}, line {number}")
+        elif current is not None:
+            current = replace(current, text=f"{current.text}\n{storable(line)}")
     if current is not None:
         yield current
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import cast
 
 from theanine.importers.wording import wording
 
 _ALIASES = wording("charsets")
+_ONE_BYTE = re.compile(r"(?:cp125[0-8]|iso8859-(?!11)\d+|koi8-[ru]|mac-.*)\Z")
+_OF_WINDOWS: Mapping[str, str] = wording("windows_charsets")
+"""Windows's charset by the standard one whose name it is sent under."""
+_CONTROLS = re.compile(rb"[\x80-\x9f]")
+"""Bytes that are letters and quotation marks on Windows, and nothing in the standard charsets."""
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -32,6 +38,11 @@ def decode_charset(data: bytes, name: str) -> str:
         return _by_escapes(data, known)
     if known == "utf-8" and data.isascii() and _HZ.search(data):
         known = "hz"
+    if _ONE_BYTE.match(known) and not data.isascii():
+        with suppress(UnicodeError):  # which letters of such a charset never form
+            return data.decode("utf-8")
+    if known in _OF_WINDOWS and _CONTROLS.search(data):
+        known = _OF_WINDOWS[known]
     for candidate in dict.fromkeys((known, "utf-8")):
         try:
             return data.decode(candidate)

@@ -6,7 +6,8 @@
     21:56<TAB>Ana<TAB>The mast is up.
     ------ Monday, May 13, 2024 ------         KakaoTalk
     [Ana] [9:56 PM] The mast is up.
-    10:01:00<TAB> From Ana to Everyone:        Zoom, with the words below or behind
+    May 13, 2024 at 9:56 PM, Ana : It is up.   KakaoTalk on a phone, with days in such lines
+    10:01:00<TAB> From Ana to Everyone:        Zoom, with the words below or behind; also dated
     00:01:07<TAB>Ana:<TAB>The mast is up.      Zoom, from the start of the recording
     [10:01 AM] Ana: The mast is up.            copied from Teams
     Ana   0:07                                 a transcript of Teams, from its start
@@ -51,22 +52,33 @@ _WORDING = wording("chat_lines")
 _FROM, _TO, _REPLYING = ("|".join(_WORDING[each]) for each in ("from", "to", "replying"))
 _TIME = (
     r"(?P<before>[^\x00-\x7f][^\s\d:]{0,6} ?)?(?P<hour>\d{1,2}):(?P<minute>\d{2})"
-    r"(?::(?P<second>\d{2}))?(?: ?(?P<after>[AaPp]\.? ?[Mm]\b\.?))?"
+    r"(?::(?P<second>\d{2}))?(?:[ \u00a0\u202f]?(?P<after>[AaPp]\.? ?[Mm]\b\.?))?"
 )
 _ZOOM = re.compile(
-    rf"{_TIME}\s+(?:{_FROM})\s+(?P<name>\S[^:\n]{{0,80}}?)\s+(?:{_TO})\s+[^:\n]{{1,80}}:\s*(?P<text>.*)",
+    rf"(?P<date>\d{{4}}-\d\d-\d\d )?{_TIME}\s+(?:{_FROM})\s+(?P<name>\S[^:\n]{{0,80}}?)"
+    rf"\s+(?:{_TO})\s+[^:\n]{{1,80}}:\s*(?P<text>.*)",
     re.IGNORECASE,
 )
 _RECORDED = re.compile(rf"{_TIME}\t\s?(?P<name>[^\t:]{{1,80}}?)\s?:\t(?P<text>.*)")
 _TEAMS = re.compile(rf"\[{_TIME}\] (?P<name>[^\W\d_][^:\n]{{0,60}}?)(?:: (?P<text>.*))?")
 _SPOKEN = re.compile(
-    rf"(?![^\n]*\d{{4}})(?P<name>[^\W\d_][^\t:]{{0,59}}?)(?:\s{{2,}}|\t){_TIME}(?P<text>)"
+    rf"(?![^\n]*\d{{4}})(?P<name>[^\W\d_][^\t:]{{0,59}}?)(?:\s{{2,}}|\t){_TIME}\s*(?P<text>)"
 )
+_STAMPED = re.compile(
+    rf"(?P<name>[^\W\d_][^\t:,.()\[\]]{{0,59}}?) [(\[]?{_TIME}[)\]]?:?\s*(?P<text>)"
+)
+"""As these are also the lines of a timetable, the first time must be the start."""
 _CAPTION = re.compile(rf"\[(?P<name>[^\W\d_][^\[\]]{{0,59}})\] {_TIME}(?P<text>)")
 _LINE = re.compile(rf"{_TIME}\t(?:(?P<name>[^\t]+)\t)?\t?(?P<text>.*)")
 _SPACED = re.compile(rf"{_TIME} (?P<name>)(?P<text>\S.*)")
 _KAKAO = re.compile(rf"\[(?P<name>[^\[\]]{{1,60}})\] \[{_TIME}\] (?P<text>.*)")
-_MEETING = (_ZOOM, _RECORDED, _TEAMS, _SPOKEN, _CAPTION)
+_KAKAO_PHONE = re.compile(
+    rf"(?P<date>(?=[^\n:]{{0,16}}\d{{4}})[^\n:]{{8,32}}?)[ \u00a0\u202f]{_TIME}"
+    r"(?:, (?:(?P<name>[^\n:]{1,60}?) : )?(?P<text>.*))?"
+)
+"""A day above its messages also has this form, without a name and words."""
+_MEETING = (_ZOOM, _RECORDED, _TEAMS, _SPOKEN, _STAMPED, _CAPTION)
+_FROM_ZERO = (_SPOKEN, _STAMPED)
 _DATED = r"(?P<date>\d{4}-\d\d-\d\d[ T]|[A-Z][a-z]{2} +\d\d? |\d\d?[./]\d\d?[./]\d{2,4},? )?"
 _IRC = re.compile(rf"[\[(]?{_DATED}{_TIME}[\])]?(?P<name>)\s(?P<text>.*)")
 _PIDGIN = re.compile(rf"\({_DATED}{_TIME}\) (?:(?P<name>[^\s:][^:\n]{{0,60}}?): )?(?P<text>.*)")
@@ -94,6 +106,7 @@ _WITH = re.compile(r"conversation with (.{1,100}?) at ", re.IGNORECASE)
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?: [AP]M\b)?(?: [A-Z]{3,5}\b)?(?: on .*)?")
 _FROM_START = timedelta(minutes=30)
 """A recording's first words come before; the time of day of a meeting's is later."""
+_PROGRAM = re.compile("|".join(_WORDING["program"]), re.IGNORECASE)
 _SHARED = re.compile(r"\[(?P<what>[^\[\]\n]{1,20})\](?: (?P<file>\S[^\n]{0,80}\.\w{2,5}))?")
 _QUOTE = r"[\"“„«](?P<quote>[^\n]+?)(?:\.\.\.|…)?[\"”“»]"
 _REPLY = re.compile(
@@ -118,13 +131,21 @@ def _form(lines: Sequence[str]) -> re.Pattern[str] | None:
     dated = is_line or any(map(_day, lines))
     for form in () if is_line else _MEETING:
         heads = [i for i, line in enumerate(lines) if form.fullmatch(line)]
-        bare = form in (_SPOKEN, _CAPTION) and any(b == a + 1 for a, b in pairwise(heads))
-        if heads and heads[0] < 2 and (form is _ZOOM or len(heads) > 1) and not bare:
+        bare = form in (*_FROM_ZERO, _CAPTION) and any(b == a + 1 for a, b in pairwise(heads))
+        early = heads and (heads[0] < 2 or (form is _SPOKEN and len(heads) > 2))
+        if form is _STAMPED and early and not re.search(r"\b0?0:", lines[heads[0]]):
+            continue
+        if early and (form is _ZOOM or len(heads) > 1) and not bare:
             return form
     for form in () if is_line else _LOGS:
         first = bool(lines) and (form.fullmatch(lines[0]) or _day(lines[0]))
         if first and any(_spoken(head)[0] for head in filter(None, map(form.fullmatch, lines))):
             return form
+    heads = [
+        head for head in map(_KAKAO_PHONE.fullmatch, lines) if head and find_date(head["date"])
+    ]
+    if any(head["name"] for head in heads):
+        return _KAKAO_PHONE
     for form in (_LINE, _KAKAO, _SPACED) if dated else ():
         heads = filter(None, map(form.fullmatch, lines))
         if any(head["name"] or is_line for head in heads):
@@ -169,7 +190,7 @@ def _shape(line: str) -> str:
 
 def _clock(head: re.Match[str]) -> timedelta:
     hour, minute, second = (int(head[part] or 0) for part in ("hour", "minute", "second"))
-    if head.re is _SPOKEN and head["second"] is None:
+    if head.re in _FROM_ZERO and head["second"] is None:
         return timedelta(minutes=hour, seconds=minute)
     hour = hour_of(hour, part_of_day((head["before"] or head["after"] or "").strip()))
     return timedelta(hours=hour, minutes=minute, seconds=second)
@@ -218,8 +239,8 @@ def read_chat(intake: Intake) -> Iterator[History]:
     start = start or intake.options.start
     dates = _dates(intake, () if form in _MEETING else lines)
     days = _Days(form, dates, start or DEFAULT_START, zone)
-    heads = filter(None, map(form.fullmatch, lines)) if form in _LOGS else ()
-    is_dated = bool(dates or start or any(head["date"] for head in heads))
+    heads = filter(None, map(form.fullmatch, lines))
+    is_dated = bool(dates or start or any(head.groupdict().get("date") for head in heads))
     entries = _messages(intake, lines, form, days)
     if is_dated:
         yield from chat_sessions(intake, intake.user_name(), chat, entries)
@@ -291,9 +312,11 @@ def _messages(
             first = first[len(name) :].strip()
         elif form in _LOGS:
             name, first = _spoken(head)
+        if form in _MEETING:
+            block = _without_end(block)
         text, attachment = _content(intake, "\n".join([first, *block]), form, earlier)
         if not name:
-            intake.notes["system lines left out"] += 1
+            intake.notes["system lines left out"] += bool(text) or form is not _KAKAO_PHONE
         elif text or attachment:
             intake.notes[ZONELESS] += intake.options.zone is None and days.zone is UTC
             with intake.catching():
@@ -319,6 +342,13 @@ def _blocks(
                 end = max(end, next(closing, 0))
             yield number + 1, head, lines[number + 1 : end]
         number = end
+
+
+def _without_end(lines: Sequence[str]) -> Sequence[str]:
+    """Return lines without blank ones at their end, and what a program adds there."""
+    while lines and (not lines[-1].strip() or _PROGRAM.fullmatch(lines[-1].strip())):
+        lines = lines[:-1]
+    return lines
 
 
 def _names(intake: Intake, lines: Sequence[str]) -> Mapping[str, str]:
@@ -358,7 +388,8 @@ def _content(
     if text.startswith("☎"):
         intake.notes["calls left out"] += 1
         return "", ""
-    return shared_in(text)
+    bare = shared_in(f"[{text}]") if form is _KAKAO_PHONE else ("", "")
+    return bare if bare[1] else shared_in(text)
 
 
 def shared_in(text: str) -> tuple[str, str]:
@@ -403,7 +434,7 @@ def _named(name: str, *forms: re.Pattern[str]) -> Format:
 
 FORMATS = (
     _named("line", _LINE, _SPACED),
-    _named("kakaotalk", _KAKAO),
+    _named("kakaotalk", _KAKAO, _KAKAO_PHONE),
     _named("irc", _IRC),
     _named("pidgin", _PIDGIN),
 )

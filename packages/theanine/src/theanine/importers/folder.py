@@ -60,13 +60,18 @@ class Folder(ABC):
             return as_object(parse(source.text(), name), name)
 
     def select(self, *patterns: str) -> list[str]:
-        """Return the files whose path or name matches one of the patterns; ``*`` matches ``/``."""
+        """Return the files whose path or name matches one of the patterns; ``*`` matches ``/``.
+
+        A path is matched from any of its folders on, also from the folder itself by its name.
+        """
+        own = f"{self.path.resolve().name}/" if self.path and self.path.is_dir() else ""
         return [
             name
             for name in self.names
             if any(
-                fnmatchcase(name, pattern) or fnmatchcase(PurePosixPath(name).name, pattern)
+                fnmatchcase(path, pattern)
                 for pattern in patterns
+                for path in _tails(own + name if "/" in pattern else name, pattern)
             )
         ]
 
@@ -225,6 +230,14 @@ def is_zip(source: Source) -> bool:
 def is_tar(source: Source) -> bool:
     """Return whether a source is a tar archive, or packed as one, by its first bytes."""
     return source.head[257:262] == b"ustar" or source.head.startswith(_PACKED)
+
+
+def _tails(name: str, pattern: str) -> Sequence[str]:
+    """Return the ends of a path that a pattern can match: of as many folders, or any."""
+    parts = PurePosixPath(name).parts
+    if "/" not in pattern:
+        return (name, parts[-1])
+    return ["/".join(parts[at:]) for at in range(len(parts))]
 
 
 def _modified(member: zipfile.ZipInfo) -> datetime | None:

@@ -1,8 +1,8 @@
 """Chats as text in which a line with time and name stands above each message.
 
-The rows of ``formats.toml`` say how such a line looks in the files of QQ and DiscordChatExporter,
-and in what is copied from Telegram Desktop and Discord. Which of day and month comes first is found
-over the whole file.
+The rows of ``formats.toml`` say how such a line looks in the files of QQ, of tools for WeChat and
+of DiscordChatExporter, and in what is copied from Telegram Desktop and Discord. Which of day and
+month comes first is found over the whole file.
 
 Sources: ChatLab ``packages/parser/src/browser/qq.test.ts``, Tyrrrz/DiscordChatExporter
 ``PlainTextMessageWriter.cs``. Never seen real.
@@ -36,6 +36,10 @@ def _row(lines: Sequence[str]) -> Mapping[str, Any] | None:
     """Return the row of a text by its first lines; None if it is no chat of this kind."""
     for row in _ROWS:
         heads = [i for i, line in enumerate(lines) if _head(row, line)]
+        # Lines that have nothing below are of a log.
+        bare = sum(b == a + 1 for a, b in pairwise(heads)) if "first" not in row else 0
+        if bare * 2 >= len(heads) > 0:
+            continue
         if heads and re.fullmatch(row.get("first", row["head"]), lines[0]):
             return row
     return None

@@ -2,7 +2,8 @@
 
 A thread is told by Gmail's thread id, or the first mail that ``References`` and ``In-Reply-To``
 lead to, also in another file of the folder. The user is the owner of the mailbox, as
-``Delivered-To`` or Gmail's label *Sent* tells.
+``Delivered-To`` or Gmail's label *Sent* tells. What Outlook saves as text has fields in its own
+language, of which the first is the sender and the second the time.
 
 Written from RFC 5322 and RFC 4155, read with the standard library's :mod:`email`, and Takeout's
 ``X-GM-THRID`` and ``X-Gmail-Labels`` (karlicoss/promnesia and purarue/google_takeout_parser name
@@ -39,7 +40,9 @@ from theanine.importers.quotes import strip_quotes
 from theanine.importers.schema import printable, require_storable
 from theanine.importers.sessions import SessionBuilder
 from theanine.importers.source import Source
-from theanine.importers.written_dates import any_time
+from theanine.importers.wording import wording
+from theanine.importers.words import file_named
+from theanine.importers.written_dates import any_time, is_zoneless
 from theanine.types import History
 
 _FROM = re.compile(rb"From \S+.*\d{4}|From \S+")
@@ -50,10 +53,21 @@ _FIELD = re.compile(
     r"Content-Type|In-Reply-To|References|X-[\w-]+|DKIM-Signature|List-[\w-]+):.*",
     re.IGNORECASE,
 )
+_LABELS, _SUBJECTS = ("|".join(wording("mail")[each]) for each in ("headers", "subjects"))
+_SAVED = re.compile(
+    rf"(?:\ufeff)?(?:{_LABELS})[ \u00a0]?[:：][ \t]*(?P<sender>\S[^\n]*)\n"
+    rf"(?!Date:)(?:{_LABELS})[ \u00a0]?[:：][ \t]*(?P<date>\S[^\n]*)\n"
+    r"(?P<rest>(?:[^\s:：][^:：\n]{0,40}[:：](?:[ \t][^\n]*)?\n){0,9})(?:[ \t]*\n|\Z)"
+)
+"""The head of a mail that Outlook saved as text."""
+_NAMED_FILES = re.compile(r"[^\n:：]+[:：]\t(?P<files>[^\n;]+\.\w{2,5}(?:;[^\n;]+\.\w{2,5})*)\s*")
+_ATTACHED = "X-Theanine-Attachments"
 _UNWANTED_LABELS = ("spam", "trash", "draft", "entwürfe", "papierkorb")
 _MALFORMED = (LookupError, ValueError, TypeError, AttributeError, AssertionError, RecursionError)
 """What the standard library raises for malformed mails, besides its own errors."""
 _MAX_MAIL = 64 << 20
+_HEAD = 1 << 14
+_BLANK = re.compile(rb"\r?\n[ \t]*\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +139,32 @@ def _survey(folder: Folder) -> _Survey:
     return survey
 
 
+def _as_mail(data: bytes) -> bytes:
+    """Return what Outlook saved as text with the fields of a mail; all else as it is."""
+    end = _BLANK.search(data, 0, _HEAD)
+    text = decode_charset(data[: end.end() if end else _HEAD], "utf-8").replace("\r\n", "\n")
+    saved = _SAVED.match(text)
+    if saved is None or not (at := any_time(date := saved["date"].strip(), UTC)):
+        return data
+    lines = saved["rest"].split("\n")
+    subject = next((line for line in lines if re.match(rf"(?:{_SUBJECTS})\s?[:：]", line)), "")
+    files = [named["files"] for line in lines if (named := _NAMED_FILES.fullmatch(line))]
+    name, address = email.utils.parseaddr(saved["sender"])
+    name = name if "@" in address else saved["sender"].strip()
+    fields = {
+        "From": f'"{name.replace(chr(34), "")}" <{address if "@" in address else ""}>',
+        "Date": f"{at:%F %T}" if is_zoneless(date) else email.utils.format_datetime(at),
+        "Subject": re.sub(r"^[^:：]*[:：]\s*", "", subject),
+        _ATTACHED: "; ".join(files),
+        "Content-Type": "text/plain; charset=utf-8",
+    }
+    head = "".join(f"{name}: {value}\n" for name, value in fields.items() if value)
+    return head.encode("utf-8", "replace") + b"\n" + (data[end.end() :] if end else b"")
+
+
 def _sniff(intake: Intake) -> bool:
+    if _as_mail(intake.source.head) is not intake.source.head:
+        return True
     lines = intake.lines
     if _FROM.match(intake.source.head.lstrip()):
         lines = lines[1:]
@@ -169,7 +208,7 @@ def _split(source: Source, is_box: bool) -> Iterator[tuple[int, bytes]]:
         data = stream.read(_MAX_MAIL + 1)
         if len(data) > _MAX_MAIL:
             raise BadInput("a mail of more than 64 MiB; save it without attachments", source.name)
-        yield 0, data
+        yield 0, _as_mail(data)
         return
     start, lines, size = 0, list[bytes](), 0
     after_blank = True
@@ -208,7 +247,17 @@ def _headers(data: bytes, where: str) -> Message:
 
 def _header(message: Message, name: str) -> str:
     """Return a header without its encoding; empty if there is none."""
-    return _without_encoding(message.get(name, "")).strip()
+    return _without_encoding(_field(message, name)).strip()
+
+
+def _field(message: Message, name: str) -> str:
+    """Return a header as it is; empty if there is none. Bytes in it are decoded."""
+    raw = (value for key, value in message.raw_items() if key.lower() == name.lower())
+    text = next((str(each) for each in raw), "")
+    if not text.isascii():  # bytes that aren't encoded, in the charset of the words if they name it
+        data = text.encode("utf-8", "surrogateescape")
+        text = decode_charset(data, message.get_content_charset("utf-8"))
+    return text
 
 
 def _without_encoding(value: object) -> str:
@@ -244,6 +293,8 @@ def _date(
         return at, True
     received = [str(each).rpartition(";")[2] for each in headers.get_all("Received", [])]
     envelope = data.partition(b"\n")[0].decode("ascii", "replace") if _FROM.match(data) else ""
+    if re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", text):  # of what was saved as text
+        return intake.iso_date(text, intake.name), True
     others = {
         "its date in other words": text,
         "when it was received": received[-1] if received else "",
@@ -279,7 +330,7 @@ def _session(
         with intake.catching():
             stream = intake.source.raw()
             stream.seek(mail.offset)
-            data = stream.read(mail.length)
+            data = stream.read(mail.length) if is_box else _as_mail(stream.read())
             if is_box:
                 data = _ESCAPED.sub(rb"\1", data)
             message = _parse(data, where)
@@ -295,7 +346,7 @@ def _session(
             if not text and not attachment:
                 intake.notes["mails without own words left out"] += 1
                 continue
-            sender, address = email.utils.parseaddr(str(message.get("From", "")))
+            sender, address = email.utils.parseaddr(_field(message, "From"))
             sender = _without_encoding(sender)
             key = _header(message, "Message-ID") or hashlib.sha256(data).hexdigest()[:16]
             name = sender.strip() or address.strip() or "Unknown sender"
@@ -316,9 +367,10 @@ def _content(message: Message, where: str) -> tuple[str, str]:
             if kind in texts and part.get_content_disposition() != "attachment" and not name:
                 texts[kind].append(_decoded(part))
             else:
-                files.append(f'the file "{_without_encoding(name)}"' if name else "a file")
+                files.append(file_named(_without_encoding(name) if name else ""))
     except (*_MALFORMED, email.errors.MessageError) as fault:
         raise BadInput(f"a malformed mail ({fault}); leave it out", where) from None
+    files += [file_named(each.strip()) for each in _field(message, _ATTACHED).split(";") if each]
     text = "\n".join(texts["text/plain"])
     if not text.strip():
         text = html_to_text("\n".join(texts["text/html"]), without_quotes=True)

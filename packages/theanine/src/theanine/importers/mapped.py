@@ -8,6 +8,7 @@ hold: times, a few names, roles, and words.
 from __future__ import annotations
 
 import csv
+import html
 import io
 import re
 from collections import Counter
@@ -22,7 +23,8 @@ from theanine.errors import BadInput, SettingsError
 from theanine.importers.base import SPEAKERS, Intake, Options, format_named
 from theanine.importers.folder import Folder
 from theanine.importers.schema import MAX_BYTES, Object, get, is_object, parse
-from theanine.importers.table import ROLES, Layout, layout_named, read_talks
+from theanine.importers.table import ROLES, Layout, first_of, layout_named, read_talks
+from theanine.importers.wording import read_data
 from theanine.importers.words import in_snake_case, is_prose
 from theanine.importers.written_dates import any_time
 from theanine.types import History, Role
@@ -30,10 +32,14 @@ from theanine.types import History, Role
 FIELDS = (
     *("conversations", "messages", "item", "words", "role", "name", "time", "id", "title"),
     *("conversation", "roles", "people", "delimiter", "direction", "file", "subject", "left_out"),
+    "shared",
 )
-_WORDS = "message|text|content|body|msg|words|prompt|response|comment"
+_WORDS = (
+    "message|text|content|body|msg|words|prompt|response|comment|"
+    "message_?(?:text|body|content)|text_?message"
+)
 _NAMES = (
-    "author|sender|from|name|speaker|user|username|who|nick|display_?name|"
+    "author|sender|from|name|speaker|user|username|who|nick|display_?name|contact|"
     "(?:author|sender|from|user|contact)_?name"
 )
 _TIMES = (
@@ -47,11 +53,21 @@ _TALKS = (
 )
 _OUT = re.compile(r"out(?:going|box|bound)?|sent|from_?me", re.IGNORECASE)
 _IN = re.compile(r"in(?:coming|box|bound)?|received", re.IGNORECASE)
+_SENT, _GOT = (
+    re.compile(rf"{each.pattern}|{flag}", re.IGNORECASE)
+    for each, flag in ((_OUT, "1|true|yes"), (_IN, "0|false|no"))
+)
+_OURS = "is_?sender|(?:is_?)?from_?me|is_?mine|is_?outgoing"
+"""Columns whose flags say whether the user sent a message."""
 _SERVICE = re.compile(r"notification|system|service|event|call", re.IGNORECASE)
 _DIRECTION = re.compile("|".join(each.pattern for each in (_OUT, _IN, _SERVICE)), re.IGNORECASE)
+_CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?\W?.{0,12}")
+_XML = re.compile(r"\s*<(?:\?xml|msg)\b.*", re.DOTALL)
+_TITLES = re.compile(r"<(?:title|des)>(?:<!\[CDATA\[)?([^<\]]+)")
 _URLS = re.compile(r"[,;|\s]+(?=https?://)")
 _PATH = re.compile(r"^https?://[^?#]*/(?=[^/?#])")
 _FILES = "attachment|attachments|file|media|attachment_?name|file_?name"
+_ROWS: Sequence[Mapping[str, Any]] = read_data("formats.toml")["csv"]["rows"]
 _DELIMITERS = ",;\t|"
 _SAMPLE = 200
 
@@ -82,6 +98,9 @@ def layout_of(mapping: Mapping[str, object]) -> Layout:
     rules = cast("object", mapping.get("left_out") or {})
     if not is_object(rules) or not all(isinstance(why, str) for why in rules.values()):
         raise SettingsError('"left_out" of the mapping must give the reason for each "field=value"')
+    given = cast("object", mapping.get("shared") or {})
+    if not is_object(given) or not all(isinstance(what, str) for what in given.values()):
+        raise SettingsError('"shared" of the mapping must say what is shared by each "field=value"')
     talks = "".join(paths("conversations")[:1])
     usual = layout_named("usual")
     return replace(
@@ -100,12 +119,13 @@ def layout_of(mapping: Mapping[str, object]) -> Layout:
         ours=(),
         people=mapping.get("people") is True,
         left_out={rule: str(why) for rule, why in rules.items()},
+        shared={rule: str(what) for rule, what in given.items()},
     )
 
 
 def read_mapped(intake: Intake, mapping: Mapping[str, object]) -> Iterator[History]:
     """Read a source by a mapping."""
-    layout = layout_of(mapping)
+    layout = layout_of({key: each for key, each in mapping.items() if key != "clock"})
     records = None
     if intake.kind == "text":
         column, delimiter = mapping.get("conversation"), mapping.get("delimiter")
@@ -187,26 +207,43 @@ def _directed(
     intake: Intake, rows: Iterable[tuple[str, Object]], mapping: Mapping[str, object]
 ) -> Iterator[tuple[str, Object]]:
     """Yield rows whose sent ones have the user's name, with what was attached, but no notices."""
-    direction, file = str(mapping.get("direction") or ""), str(mapping.get("file") or "")
-    name = str(mapping.get("name") or "")
+    direction, file, clock = (
+        str(mapping.get(each) or "") for each in ("direction", "file", "clock")
+    )
+    words, time, name = (_columns(mapping, each) for each in ("words", "time", "name"))
     rows = list(rows)
-    others = {row.get(name) for _, row in rows if _IN.fullmatch(str(row.get(direction, "")))}
+    others = {first_of(row, name) for _, row in rows if _GOT.fullmatch(str(row.get(direction, "")))}
     for where, row in rows:
         value = str(row.pop(direction, "")) if direction else ""
+        if clock and _CLOCK.fullmatch(str(row.get(clock, "")).strip()):
+            row[time[0]] = f"{row.get(time[0], '')} {row.pop(clock)}".strip()
+        if _XML.fullmatch(text := str(row.get(words[0], ""))):  # WeChat's
+            row[words[0]] = ": ".join(map(html.unescape, _TITLES.findall(text)))
         if _SERVICE.fullmatch(value):
             intake.notes["service messages left out"] += 1
             continue
-        if name and _OUT.fullmatch(value):  # some name the other one in both
-            own = "" if row.get(name) in others else row.get(name)
-            row[name] = intake.options.speaker or own or SPEAKERS["user"]
+        if name and _SENT.fullmatch(value):  # some name the other one in both
+            own = "" if first_of(row, name) in others else first_of(row, name)
+            row[name[0]] = intake.options.speaker or own or SPEAKERS["user"]
         if file and (attached := row.pop(file, "")):
             names = [_PATH.sub("", each) for each in _URLS.split(str(attached))]
             row["attachments"] = [{"name": name} for name in names]
         yield where, row
 
 
+def _columns(mapping: Mapping[str, object], field: str) -> Sequence[str]:
+    """Return the columns of a field of a mapping, by their rank."""
+    value = mapping.get(field) or ()
+    return (
+        [value] if isinstance(value, str) else [str(each) for each in cast("list[object]", value)]
+    )
+
+
 def _csv_mapping(names: Sequence[str]) -> dict[str, object] | None:
     """Return the mapping of columns by their names alone; None if they aren't those of a chat."""
+    for row in _ROWS:
+        if {row["words"], row["direction"], row["time"][0]} <= {*names}:
+            return dict(row)
 
     def named(pattern: str) -> str:
         found = (each for each in names if re.fullmatch(pattern, each.replace(" ", "_"), re.I))
@@ -216,6 +253,8 @@ def _csv_mapping(names: Sequence[str]) -> dict[str, object] | None:
     if not words or not (name or named("role")) or not time:
         return None
     mapping: dict[str, object] = {"words": words, "name": name, "time": time}
+    if (day := named("date")) and (clock := named("time")):
+        mapping |= {"time": day, "clock": clock}
     mapping["role"] = [each for each in (named("role"), name) if each]
     mapping["conversation"] = named(_TALKS)
     mapping["file"], mapping["subject"] = named(_FILES), named("subject")
@@ -230,6 +269,9 @@ def _direction(intake: Intake, names: Sequence[str]) -> str:
     rows = [row for _, row in islice(csv_rows(trial, sniff_delimiter(intake)), _SAMPLE)]
     for name in names:
         values = {str(row[name]).strip() for row in rows if name in row}
+        is_ours = re.fullmatch(_OURS, in_snake_case(name).replace(" ", "_"))
+        if is_ours and all(_SENT.fullmatch(each) or _GOT.fullmatch(each) for each in values):
+            return name
         if any(map(_OUT.fullmatch, values)) and all(map(_DIRECTION.fullmatch, values)):
             return name
     return ""
@@ -251,7 +293,7 @@ def _read_csv(intake: Intake) -> Iterator[History]:
             "no columns for the words, the author and the time of a message; name them with --map",
             intake.name,
         )
-    direction = _direction(intake, csv_heading(intake))
+    direction = mapping.get("direction") or _direction(intake, csv_heading(intake))
     yield from read_mapped(intake, {**mapping, "direction": direction, "people": bool(direction)})
 
 

@@ -6,6 +6,9 @@ else it only keeps the order. Names inside fenced code are words.
 Sources of the layouts: pionxzh/chatgpt-exporter (``#### You:``), basicmachines-co/basic-memory
 ``src/basic_memory/importers/chatgpt_importer.py`` (``### User (time)``), rashidazarang/
 chatgpt-chat-exporter, phquathi/chatgpt-export-to-markdown (``## Q:``).
+
+Perplexity's own export has a logo as HTML, and a question as a heading at its beginning and after
+each rule. Never seen real.
 """
 
 from __future__ import annotations
@@ -43,6 +46,13 @@ _BOLD = re.compile(
 _BOLD_LINE = re.compile(rf"\*\*\s?{_NAME}\s?\*\*{_STAMP}\s{{0,4}}", re.IGNORECASE)
 _RULE = re.compile(r"\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*")
 _FIELD = re.compile(r"(?P<key>[^\W\d_][\w -]{0,40})(?:::?\s+|：\s*)(?P<value>\S.*)")
+_LOGO = re.compile(r"<img\b[^<>]*\bperplexity\b[^<>]*>")
+_TAGS = re.compile(
+    r"<span\b[^<>]*\bdisplay:\s?none\b[^<>]*>.*?</span>|<div\b[^<>]*>\W{0,4}</div>|<img\b[^<>]*>"
+    r"| ?\[\^\d+(?:_\d+)?\](?!:)|^\[\^\d+(?:_\d+)?\]: \S+$",
+    re.MULTILINE,
+)
+"""Of Perplexity: what isn't shown, signs, pictures, and marks of sources with their addresses."""
 _NOTES = wording("notes")
 _DATES, _CREATED = _NOTES["dates"], re.compile("|".join(_NOTES["created"]))
 
@@ -68,7 +78,8 @@ def _read(intake: Intake) -> Iterator[History]:
     name = intake.user_name("" if intake.folder else intake.own_name)
     lines = intake.source.text().split("\n")
     fields, start = split_front_matter([line.removesuffix("\r") for line in lines])
-    turns = list(_turns(lines, start))
+    asked = _is_perplexity(intake.lines)
+    turns = list(_questions(lines) if asked else _turns(lines, start))
     texts = ["\n".join(turn.lines).strip() for turn in turns]
     texts = [
         without_markup(text, intake.notes) if turn.role == "assistant" else text
@@ -77,7 +88,7 @@ def _read(intake: Intake) -> Iterator[History]:
     intake.notes["empty turns left out"] += sum(not text for text in texts)
     said = [(turn, text) for turn, text in zip(turns, texts, strict=True) if text]
     if said:
-        title = fields.get("title") or _title(lines[start:])
+        title = fields.get("title") or (said[0][1] if asked else _title(lines[start:]))
         session = SessionBuilder(intake.source.name.removesuffix(".md"), intake.notes, title=title)
         times, dated = _times(intake, [turn for turn, _ in said], front_matter_date(fields))
         for (turn, text), at in zip(said, times, strict=True):
@@ -106,6 +117,31 @@ def _turns(lines: Sequence[str], start: int) -> Iterator[_Turn]:
             turn.lines += [rest] if rest else []
         elif turn and (fence or not _RULE.fullmatch(line)):
             turn.lines.append(line)
+    if turn:
+        yield turn
+
+
+def _is_perplexity(lines: Sequence[str]) -> bool:
+    return bool(lines) and _LOGO.match(lines[0]) is not None
+
+
+def _questions(lines: Sequence[str]) -> Iterator[_Turn]:
+    """Yield the questions of Perplexity's export and their answers, without its marks."""
+    lines = _TAGS.sub("", "\n".join(line.removesuffix("\r") for line in lines)).split("\n")
+    turn: _Turn | None = None
+    begins = True
+    for number, line in enumerate(lines, 1):
+        if begins and line.startswith("# "):
+            if turn:
+                yield turn
+            yield _Turn("user", "", number, [line.removeprefix("# ").strip()])
+            turn, begins = _Turn("assistant", "", number + 1), False
+        elif _RULE.fullmatch(line):
+            begins = True
+        elif line.strip() or turn:
+            turn = turn or _Turn("assistant", "", number)
+            turn.lines.append(line)
+            begins = begins and not line.strip()
     if turn:
         yield turn
 
@@ -167,4 +203,6 @@ def _is_date(text: str) -> bool:
     return bool(NUMBER.fullmatch(text) or ISO_DATE.search(text) or find_date(text))
 
 
-FORMAT = format_named("markdown", _read, lambda intake: is_chat(intake.lines))
+FORMAT = format_named(
+    "markdown", _read, lambda intake: _is_perplexity(intake.lines) or is_chat(intake.lines)
+)

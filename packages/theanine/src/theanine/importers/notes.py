@@ -27,7 +27,7 @@ from theanine.importers.markdown import (
     properties,
     split_front_matter,
 )
-from theanine.importers.schema import Object, as_object, parse
+from theanine.importers.schema import Object, as_object, get, parse
 from theanine.importers.sessions import SessionBuilder
 from theanine.importers.wording import wording
 from theanine.importers.words import file_named, note_unread, storable
@@ -92,7 +92,7 @@ def _read(intake: Intake) -> Iterator[History]:
         intake.seen.add(_LEFT_OUT)
         intake.notes[_LEFT_OUT] += len(intake.folder.select(*_SUFFIXES)) - len(_pick(intake.folder))
     above, start = split_front_matter(lines)
-    fields = {**fields, **above}
+    fields = {**fields, **_of_bundle(intake), **above}
     if intake.folder and _is_template(lines[start:]):
         intake.notes[_LEFT_OUT] += 1
         return
@@ -106,6 +106,17 @@ def _read(intake: Intake) -> Iterator[History]:
             at = _date(intake, date, made, entry)
             lines = _without_marks(intake, entry)
             yield from _note(intake, name, key, heading or intake.source.stem, at, lines)
+
+
+def _of_bundle(intake: Intake) -> Mapping[str, str]:
+    """Return the fields of a note that is a TextBundle, such as Bear's, which are beside it."""
+    bundle, _, _ = intake.name.rpartition("/")
+    if intake.folder is None or not bundle.endswith((".textbundle", ".textpack")):
+        return {}
+    info = intake.folder.object(f"{bundle}/info.json")
+    found = (get(each, "creationDate") for each in (info, *info.values()))
+    made = next((each for each in found if isinstance(each, str)), "")
+    return {"created": made} if made else {}
 
 
 def _without_fields_below(lines: Sequence[str]) -> tuple[Mapping[str, str], Sequence[str]]:

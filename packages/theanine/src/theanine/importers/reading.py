@@ -15,6 +15,7 @@ from typing import TextIO
 
 from theanine.errors import BadInput, SettingsError
 from theanine.importers import (
+    aider,
     captions,
     chat_lines,
     chatgpt,
@@ -59,6 +60,7 @@ FORMATS: Mapping[str, Format] = {
             captions.FORMAT,
             *chat_lines.FORMATS,
             headed.FORMAT,
+            aider.FORMAT,
             signal.SIGTOP,
             mapped.FORMAT,
             *datasets.FORMATS,
@@ -89,6 +91,7 @@ TEXT_SUFFIXES = (
     *(".txt", ".md", ".markdown", ".eml", ".mbox"),
     *(".csv", ".tsv", ".vtt", ".srt", ".sbv", ".html", ".htm"),
 )
+_BEGINS_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"\n]{1,80}"\s*:')
 _BRACKETED_TEXT = re.compile(r"\[(?:\d{1,4}([./-])\d{1,2}\1\d{1,4}|\d{1,2}:\d\d|LINE\])")
 
 
@@ -275,21 +278,22 @@ def _intakes(
 def _intakes_in(
     folder: Folder, format: Format | None, options: Options, rejected: list[Rejected]
 ) -> Iterator[tuple[Intake, Sequence[Format]]]:
-    """Yield the files of all exports in a folder; notes only where there is nothing else.
+    """Yield the files of all exports in a folder; notes by their names only if nothing else is so.
 
     What the first format found must be readable, or is added to ``rejected``; files that others
     found by name alone are passed over if their content is something else. If no file has a name
-    that a format knows, or the one that the caller named, its files are told by their content.
+    that a format knows, or the one that the caller named, or only notes have, its files are told by
+    their content.
     """
     picked = _pick(folder, format)
     by_name = bool(picked)
-    if not by_name:
-        names = folder.names if format else folder.select(*_STRUCTURED)
-        picked = {each.name: names for each in ([format] if format else _SURE)}
+    picked |= _by_content(folder, format, picked)
     first = next(iter(picked))
     seen: set[str] = set()
     count = 0
     for name in dict.fromkeys(name for names in picked.values() for name in names):
+        if name in seen:  # it was read with another file
+            continue
         candidates = [FORMATS[each] for each, names in picked.items() if name in names]
         expected = by_name and name in picked[first]
         try:
@@ -318,6 +322,18 @@ def _pick(folder: Folder, format: Format | None) -> dict[str, Sequence[str]]:
     if picked and next(iter(picked)) not in _GUESSED_NAMES:
         picked = {name: names for name, names in picked.items() if name not in _GUESSED_NAMES}
     return picked
+
+
+def _by_content(
+    folder: Folder, format: Format | None, picked: Mapping[str, Sequence[str]]
+) -> dict[str, Sequence[str]]:
+    """Return the files to tell by their content: those of a folder with nothing but notes."""
+    if format is not None:
+        return {} if picked else {format.name: folder.names}
+    if picked.keys() - _GUESSED_NAMES:
+        return {}
+    names = folder.select(*_STRUCTURED)
+    return {each.name: names for each in _SURE}
 
 
 def _refusal(rejected: Sequence[Rejected], source: Path | TextIO) -> BadInput:
@@ -379,8 +395,9 @@ def _kind(source: Source, format: Format | None) -> Kind:
     if source.head.startswith(SQLITE_MAGIC):
         return "sqlite"
     first = "".join(source.peek(1))
-    if format is None and source.suffix in TEXT_SUFFIXES and _object(first) is None:
-        return "text"  # MSC calls its JSON Lines .txt
+    is_json = _object(first) is not None or _BEGINS_JSON.match(source.head)
+    if format is None and source.suffix in TEXT_SUFFIXES and not is_json:
+        return "text"  # MSC calls its JSON Lines .txt, Standard Notes its JSON
     if first.startswith("[") and not _BRACKETED_TEXT.match(first):
         return "json"
     if format is None and source.suffix in (".jsonl", ".ndjson"):

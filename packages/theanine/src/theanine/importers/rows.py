@@ -9,12 +9,30 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from theanine.errors import BadInput
+from theanine.importers.agents import (
+    exchanges,
+    is_task,
+    opencode_message,
+    prompts,
+    stored_message,
+    task_message,
+)
 from theanine.importers.base import Format, Intake, format_named
 from theanine.importers.folder import Folder
 from theanine.importers.html_text import html_to_text
+from theanine.importers.note_apps import (
+    is_keep_page,
+    keep_note,
+    keep_pages,
+    roam_page,
+    simplenote_notes,
+    standard_notes,
+    transcript,
+)
 from theanine.importers.schema import Object, get, is_object, objects_in, parse, unpacked
 from theanine.importers.table import (
     ROLES,
@@ -29,6 +47,7 @@ from theanine.importers.table import (
     name_of,
     read_entry,
     read_talks,
+    records_in,
     role_in,
     share_files,
     without,
@@ -84,7 +103,9 @@ def _row(
             records = ((intake.name, talk) for talk in read_page(intake))
         elif unfold is not None:
             records = (
-                (at, talk) for at, whole in intake.records() for talk in unfold(intake, whole)
+                (at, talk)
+                for at, whole in records_in(intake, layout)
+                for talk in unfold(intake, whole)
             )
         return read_talks(intake, layout, read_message, records=records)
 
@@ -202,9 +223,21 @@ def _teams(intake: Intake, layout: Layout, message: Object, where: str) -> Seque
     files = objects_in(message.get("attachments"))
     shared = [each for each in files if each.get("contentType") != "messageReference"]
     intake.notes[QUOTES] += len(files) - len(shared)
-    shared = [{**each, "content": unpacked(each.get("content"))} for each in shared]
+    shared = [{**each, "content": _held(each.get("content"))} for each in shared]
     whole = {**message, "content": text, "attachments": shared}
     return read_entry(intake, layout, without(whole, "body.content"), where)
+
+
+def _held(content: object) -> object:
+    """Return what an attachment of Teams holds; of a forwarded message its words and writer."""
+    held = unpacked(content)
+    text = held.get("originalMessageContent")
+    if not isinstance(text, str):
+        return held
+    sender = held.get("originalMessageSender")
+    name = name_of(first_of(sender, ("user", "application")))
+    rest = {key: each for key, each in held.items() if not key.startswith("originalMessage")}
+    return {**rest, "text": f"{name}: {html_to_text(text)}" if name else html_to_text(text)}
 
 
 _MATRIX_QUOTE = re.compile(r"\A(?:> ?[^\n]*(?:\n|\Z))+\s*")
@@ -281,6 +314,77 @@ def _direct(intake: Intake, layout: Layout, message: Object, where: str) -> Sequ
             text = text.replace(short, long)
     shared = [{"type": "image"} for _ in cast("list[object]", message.get("mediaUrls") or [])]
     return read_entry(intake, layout, {**message, "text": text, "attachments": shared}, where)
+
+
+def _hangout(intake: Intake, talk: Object) -> Iterator[Object]:
+    """Yield a chat of Hangouts with the names of its people and the words of its events."""
+    for each in objects_in(talk.get("conversation_state")):  # of older exports
+        yield from _hangout(intake, {**each, **unpacked(each.get("conversation_state"))})
+    about = talk.get("conversation")
+    path = "conversation.participant_data"
+    people = objects_in(get(about, path) or get(about, "participant_data"))
+    names = {str(first_of(each, _IDS)): name_of(each.get("fallback_name")) for each in people}
+    events = [dict(each) for each in objects_in(talk.get("events") or talk.get("event"))]
+    for event in events:
+        id = str(first_of(event.get("sender_id"), ("gaia_id", "chat_id")))
+        event["name"] = names.get(id) or id
+        content = get(event, "chat_message.message_content")
+        pieces = objects_in(get(content, "segment"))
+        event["words"] = "".join(
+            str(each.get("text") or ("\n" if each.get("type") == "LINE_BREAK" else ""))
+            for each in pieces
+        )
+        kinds = (get(each, "embed_item.type") for each in objects_in(get(content, "attachment")))
+        event["attachments"] = [
+            {"type": "".join(text for _, text in strings(k)[:1])} for k in kinds
+        ]
+    if events:
+        rest = {key: each for key, each in talk.items() if key != "event"}
+        yield {**rest, "conversation_state": None, "events": events}
+
+
+_IDS = ("id.gaia_id", "id.chat_id")
+_PART = re.compile(r"(?P<chat>.*\bmessage_)\d+(?P<suffix>\.\w+)")
+"""The name of a file of Messenger's; long chats are cut into several."""
+
+
+def _other_parts(intake: Intake) -> Sequence[str]:
+    """Return the files with more of the chat of Messenger in a file, which are then not read."""
+    part = _PART.fullmatch(intake.name)
+    if intake.folder is None or part is None:
+        return ()
+    whole = re.compile(rf"{re.escape(part['chat'])}\d+{re.escape(part['suffix'])}")
+    names = [name for name in intake.folder.names if whole.fullmatch(name)]
+    intake.seen |= {*names}
+    return [name for name in names if name != intake.name]
+
+
+def _whole(
+    intake: Intake, talks: Iterable[Object], read: Callable[[Intake], Iterable[Object]]
+) -> Iterator[Object]:
+    """Yield the chats of a file of Messenger; one that is cut into several files is one chat."""
+    if not (others := _other_parts(intake)):
+        yield from talks
+        return
+    messages: list[object] = []
+    chat = Object()
+    for talk in talks:
+        chat = talk
+        held = talk.get("messages")
+        messages += cast("list[object]", held) if isinstance(held, list) else []
+    for name in others:
+        with intake.catching(), cast("Folder", intake.folder).open(name) as source:
+            for talk in read(replace(intake, source=source.put_right())):
+                messages += objects_in(talk.get("messages"))
+    yield {**chat, "messages": messages}
+
+
+def _whole_chat(intake: Intake, chat: Object) -> Iterator[Object]:
+    return _whole(intake, [chat], lambda part: (each for _, each in part.records()))
+
+
+def _whole_page(intake: Intake) -> Iterator[Object]:
+    return _whole(intake, messenger_talks(intake), messenger_talks)
 
 
 _MESSENGER = re.compile("|".join(wording("messenger")["said"]))
@@ -541,7 +645,7 @@ FORMATS = (
     _row("lmstudio", _version),
     *map(_row, ("jan", "google-chat")),
     _row("character-ai", _character),
-    _row("messenger", _shared, is_messenger_page, messenger_talks),
+    _row("messenger", _shared, is_messenger_page, _whole_page, unfold=_whole_chat),
     *map(_row, ("sillytavern", "nextchat")),
     _row("aistudio", _chunk, unfold=_named_by_file),
     _row("cherry-studio", unfold=_cherry_topics),
@@ -560,4 +664,15 @@ FORMATS = (
     _row("day-one", _journal_entry, unfold=_named_by_file),
     _row("sms", read_entry, is_sms, sms_talks, unfold=sms_row),
     _row("adium", read_entry, is_adium, adium_talks),
+    _row("hangouts", unfold=_hangout),
+    _row("keep", read_entry, is_keep_page, keep_pages, unfold=keep_note),
+    _row("simplenote", unfold=simplenote_notes),
+    _row("standard-notes", unfold=standard_notes),
+    _row("roam", unfold=roam_page),
+    _row("transcript", unfold=transcript),
+    _row("vscode-copilot", unfold=exchanges),
+    *map(_row, ("gemini-cli", "continue")),
+    _row("opencode", opencode_message, unfold=stored_message),
+    _row("cline", task_message, is_task),
+    _row("prompts", unfold=prompts),
 )

@@ -68,6 +68,7 @@ class Layout:
         talk: the path to the id of its conversation, of messages that lie in one list.
         thread: names of a message's field with the id of the message that began its thread.
         people: whether it is a chat between people, whose sessions are cut at pauses.
+        own: whether all of it is the user's own, such as notes.
         mojibake: whether its UTF-8 is written as Latin-1.
         every_time: whether a message without a time is odd even if no other has one.
         left_out: why messages aren't read, by a path at which they have something, or by a path,
@@ -95,6 +96,7 @@ class Layout:
     item: Path = ""
     roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
     people: bool = False
+    own: bool = False
     mojibake: bool = False
     every_time: bool = False
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -238,9 +240,15 @@ def share_files(words: Words, message: Object, fields: Iterable[str] = _FIELDS["
             if not is_object(item):
                 continue
             names = ("name", "filename", "fileName", "file_name", "original_name", "title")
-            name = name_of(first_of(item, names))
-            what = file_named(name, _kind_of(field_name, item))
-            if not words.share(what, item, names):
+            name, what = name_of(first_of(item, names)), _kind_of(field_name, item)
+            passed = names
+            if what == "a link":
+                passed, url = (), name_of(first_of(item, ("link", "url", "href")))
+                known = not url or any(url in text for text in words.texts)
+                what = what if known else f"{what} to {url}"
+            else:
+                what = file_named(name, what)
+            if not words.share(what, item, passed):
                 words.shared.append(what)
 
 
@@ -331,7 +339,7 @@ def read_talks(
     calendar = Calendar(intake.options.start)
     name = name or intake.user_name()
     loose: list[tuple[str, Object]] = []
-    for number, (where, record) in enumerate(records or _talks(intake, layout), 1):
+    for number, (where, record) in enumerate(records or records_in(intake, layout), 1):
         with intake.catching():
             if layout.mojibake:
                 record = cast("Object", mended(record))
@@ -376,7 +384,8 @@ def _header(loose: list[tuple[str, Object]], layout: Layout) -> Object:
     return {}
 
 
-def _talks(intake: Intake, layout: Layout) -> Iterator[tuple[str, Object]]:
+def records_in(intake: Intake, layout: Layout) -> Iterator[tuple[str, Object]]:
+    """Yield the conversations of a document with their places, or its objects if it has none."""
     path = layout.talks.split(".")
     if layout.talks and intake.kind == "json" and path[0] in ("?", *intake.first):
         patterns = [(*outer, *path) for outer in intake.inside or [()]]
@@ -517,7 +526,8 @@ class Talk:
         """Give messages without a role the one whose turn it is; between people, the user's."""
         previous: Role = "assistant"
         for entry in entries:
-            if entry.role is None and (self._layout.people or entry.name):
+            own = self._layout.people or self._layout.own
+            if entry.role is None and (own or entry.name):
                 entry.role = "user"
             elif entry.role is None:
                 self._intake.repaired(NO_ROLE, entry.where)

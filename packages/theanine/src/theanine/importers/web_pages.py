@@ -129,7 +129,11 @@ def head_of(intake: Intake) -> str:
     if intake.kind != "text":
         return ""
     text = intake.source.head.decode("utf-8", "replace")
-    return text if re.match(r"\s*\ufeff?<(?:!doctype|html|head|body|div)", text, re.I) else ""
+    return (
+        text
+        if re.match(r"\s*\ufeff?(?:<\?xml[^>]*>\s*)?<(?:!doctype|html|head|body|div)", text, re.I)
+        else ""
+    )
 
 
 # Google Takeout

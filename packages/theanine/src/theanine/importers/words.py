@@ -49,8 +49,12 @@ _PROSE = re.compile(r"\w['’.,;:!?)]*\s+['‘\"(¿¡]*\w")
 _DATED = re.compile(r"[\d\s.,:/TZ+()-]*(?:[A-Z]{2,5}|AM|PM)?[\d\s.,:/TZ+()-]*")
 _DOCUMENTS = re.compile("|".join(_FIELDS["document_tools"]), re.IGNORECASE)
 _TOOL_RESULT = re.compile(
-    r"tool_(?:call_result|response)|(?:tool_)?(?:search|open|read_link|fetch|find)"
+    r"tool(?:_call_result|_response|\Z)|(?:tool_)?(?:search|open|read_link|fetch|find)"
 )
+_OF_GEMINI = frozenset(
+    {"functionCall", "functionResponse", "executableCode", "codeExecutionResult"}
+)
+"""Fields of parts of Gemini's API, which have no type."""
 _SHARED = {"image": "a picture", "file": "a file", "audio": "a recording", "video": "a video"}
 
 
@@ -212,7 +216,7 @@ class Words:
         thinks = get(style, "type") == "thinking" or part.get("aType") == "reasoning"
         if kind == "reasoning" or thinks or named in ("think", "thoughts", "thought"):
             self._leave_out(part, THOUGHTS)
-        elif kind == "result" or is_result(part) or _TOOL_RESULT.match(named):
+        elif kind == "result" or is_result(part) or _TOOL_RESULT.match(named) or _is_tool(part):
             self._leave_out(part, TOOLS)
         elif kind == "call" or is_call(part) or re.search("tool_(?:call|invocation)", named):
             if not self._add_document(part):
@@ -264,6 +268,10 @@ class Words:
         text = part.get("text") or part.get("extracted_content")
         if isinstance(text, str) and text.strip():
             self.documents.append((name or "file", storable(text)))
+
+
+def _is_tool(part: Object) -> bool:
+    return not _OF_GEMINI.isdisjoint(part) and not part.get("text")
 
 
 def file_named(name: object, otherwise: str = "a file") -> str:
