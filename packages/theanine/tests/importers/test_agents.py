@@ -102,6 +102,18 @@ def test_what_cline_showed(first: str, tmp_path: Path) -> None:
     ]
 
 
+def test_each_task_of_cline_is_a_session(tmp_path: Path) -> None:
+    for task in ("17", "18"):
+        row: Json = {"ts": 1715176560000, "type": "say", "say": "task", "text": f"Paint {task}."}
+        save(tmp_path, f"tasks/{task}/ui_messages.json", [row])
+        seen: Json = {"role": "user", "content": f"<task>\nPaint {task}.\n</task>"}
+        save(tmp_path, f"tasks/{task}/api_conversation_history.json", [seen])
+    reading = read_histories(tmp_path)
+    assert said(reading) == [("user", "Paint 17."), ("user", "Paint 18.")]
+    assert [s.key for h in reading.histories for s in h.transcripts] == ["17", "18"]
+    assert not reading.rejected
+
+
 def test_an_answer_of_copilot_is_put_together(tmp_path: Path) -> None:
     pieces: list[Json] = [
         {"kind": "thinking", "value": "Where is it?"},

@@ -98,9 +98,9 @@ This editable transcript was computer generated and might contain errors.
 def test_a_transcript_of_meet_as_text(tmp_path: Path) -> None:
     name = "Harbor (2024-05-08 13_56 GMT+2) - Transcript.txt"
     assert said(read_histories(save(tmp_path, name, MEET))) == [
-        ("2024-05-08 13:56", "Ana", "The mast is up.\nIt is red."),
-        ("2024-05-08 13:56", "Bo", "Good: at last."),
-        ("2024-05-08 14:01", "Ana", "Yes."),
+        ("2024-05-08 11:56", "Ana", "The mast is up.\nIt is red."),
+        ("2024-05-08 11:56", "Bo", "Good: at last."),
+        ("2024-05-08 12:01", "Ana", "Yes."),
     ]
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from glob import escape
+from pathlib import PurePosixPath
 from typing import cast
 
 from theanine.importers.base import Intake
@@ -109,6 +110,13 @@ def task_message(intake: Intake, layout: Layout, message: Object, where: str) ->
     is_answer = message.get("role") == "assistant"
     own = _spoken_parts(intake, parts) if is_answer else _asked_parts(intake, parts)
     return read_entry(intake, layout, {**message, "content": [*own]}, where)
+
+
+def of_task(intake: Intake, message: Object) -> Iterator[Object]:
+    """Yield a message of Cline with the name of its task, which is that of the file's folder."""
+    path = intake.source.path
+    folder = path.resolve().parent.name if path else PurePosixPath(intake.name).parent.name
+    yield {**message, "talk": folder}
 
 
 def _spoken_parts(intake: Intake, parts: Sequence[object]) -> Iterator[object]:

@@ -36,7 +36,7 @@ _NAMED = re.compile(
     r"(?:>>\s*|-\s+)?(?:\[([^\]\n]{1,60})\]|\(([^)\n]{1,60})\)|([^\W\d_][^:：\n.!?,;]{0,59}?))"
     r"\s?[:：]\s+(?=\S)"
 )
-_STAMP = re.compile(r"(?:(\d{1,2}):)?(\d{1,2}):(\d{2})")
+_STAMP = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})")
 _ENDED = re.compile(r"[^:]*\d{1,2}:\d\d:\d\d\W*")
 _PIECE = re.compile(r"(.*\d)-\d+")
 _NOTE = re.compile(r"(?:NOTE|STYLE|REGION)\b")
@@ -111,7 +111,7 @@ def _stamped(intake: Intake) -> Iterator[_Said]:
     for number, raw in intake.text_lines():
         line = raw.strip()
         if stamp := _STAMP.fullmatch(line):
-            hours, minutes, seconds = (int(each or 0) for each in stamp.groups())
+            hours, minutes, seconds = map(int, stamp.groups())
             start = timedelta(hours=hours, minutes=minutes, seconds=seconds)
         elif start is None or not line:
             intake.notes[_NOTES] += bool(line)

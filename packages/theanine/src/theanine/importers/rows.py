@@ -16,6 +16,7 @@ from theanine.errors import BadInput
 from theanine.importers.agents import (
     exchanges,
     is_task,
+    of_task,
     opencode_message,
     prompts,
     stored_message,
@@ -673,6 +674,6 @@ FORMATS = (
     _row("vscode-copilot", unfold=exchanges),
     *map(_row, ("gemini-cli", "continue")),
     _row("opencode", opencode_message, unfold=stored_message),
-    _row("cline", task_message, is_task),
+    _row("cline", task_message, is_task, unfold=of_task),
     _row("prompts", unfold=prompts),
 )

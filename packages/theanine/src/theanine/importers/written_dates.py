@@ -55,6 +55,7 @@ _CLOCK_IN_NAME = re.compile(
     r"[-_T @]+([01]\d|2[0-3])[-_.:h]?([0-5]\d)(?:[-_.:m]?([0-5]\d))?(?!\d|p(?![a-z]))"
 )
 """The time of day after the date in a file's name; 1440p is the height of a picture."""
+_OFFSET_IN_NAME = re.compile(r"\s?(?:GMT|UTC)([+-])(\d{1,2})(?:[:_]?(\d\d))?(?!\d)")
 _LONGEST = 80
 """Characters of a time in words."""
 NUMBER = re.compile(r"\d{9,10}(?:\.\d+)?|\d{12,13}")
@@ -349,5 +350,7 @@ def time_in_name(name: str, zone: tzinfo) -> datetime | None:
     clock = _CLOCK_IN_NAME.match(name, end)
     hours = [int(each or 0) for each in clock.groups()] if clock else [12]
     zone = UTC if re.search(r"GMT|UTC", name[: start + 3]) else zone
+    if clock and (offset := _OFFSET_IN_NAME.match(name, clock.end())):
+        zone = offset_of(f"00:00 {offset[1]}{offset[2]:0>2}:{offset[3] or '00'}") or zone
     at = datetime(found.year, found.month, found.day, *hours, tzinfo=zone)
     return None if fault_of_time(at) else at
