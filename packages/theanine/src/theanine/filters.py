@@ -25,6 +25,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from enum import Enum
 from itertools import accumulate
 from math import isfinite
 from typing import Any, cast
@@ -296,6 +297,8 @@ def _values(wanted: object, name: str) -> tuple[Scalar, ...]:
 
 
 def _scalar(value: object, name: str) -> Scalar:
+    if isinstance(value, Enum):
+        value = value.value
     if isinstance(value, str) and "\0" in value:
         raise SettingsError(f"{name} has a NUL, which no metadata has; leave it out")
     if value is None or isinstance(value, (str, bool, int)):

@@ -147,6 +147,10 @@ async def _other_states(
     assistants = candidates.by_assistant[at]
     chances = same_matter(at, len(seeds), candidates, query)
     chances[assistants != assistants[: len(seeds), None]] = 0  # it echoes what the user tells
+    # Everybody has a state of their own; what a model made of many turns has no one speaker.
+    speakers, said = candidates.speaker_groups[at], candidates.turns[at] > 0
+    others_words = (speakers != speakers[: len(seeds), None]) & said & said[: len(seeds), None]
+    chances[others_words] = 0
     told = [set(log.source_turns(one.memory)) if one.memory else {one.turn} for one in others]
     for number, seed in enumerate(seeds):  # what one turn says, and what rests on it, is one state
         is_same = [
