@@ -779,11 +779,12 @@ class UserMemory(_Handle, _Operations):
         """Erase one thing from every file of the store: a session, thread, turn or memory.
 
         All that was made from it goes as well. A thread is all sessions of that key; ``turn`` can
-        name several turns, which go in one step. A memory goes with the turns that support it and
-        no other memory; with ``keep_turns`` they stay, and can be found and remembered again.
+        name several turns, which go in one step; those that are gone are passed over. A memory goes
+        with the turns that support it and no other memory; with ``keep_turns`` they stay, and can
+        be found and remembered again.
         :meth:`forget_all` erases the user.
 
-        Raises NotFound, and BadInput unless exactly one thing is named."""
+        Raises NotFound if nothing of that is there, and BadInput unless exactly one thing is named."""
 
     def forget_all(self) -> ForgetReport:
         """Erase the user, with everything that was said, made and set, from every file.
