@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -96,6 +98,11 @@ def said(ana: theanine.UserMemory, thread: str) -> list[str]:
     return [turn.text for turn in ana.turns(thread=thread)]
 
 
+def repaired(items: Any) -> Any:
+    """Return items as they are stored: without NUL and halves of characters."""
+    return json.loads(re.sub(r"\\u0000|\\ud800(?!\\ud[c-f])", r"\\ufffd", json.dumps(items)))
+
+
 @pytest.mark.parametrize("client", ["store"], indirect=True)  # a service takes minutes
 @pytest.mark.fuzz
 @cases(15)
@@ -114,9 +121,9 @@ def test_as_the_sdks_own_session(
                 await ours.clear_session()
                 await theirs.clear_session()
             if step == "pop":
-                assert await ours.pop_item() == await theirs.pop_item()
+                assert await ours.pop_item() == repaired(await theirs.pop_item())
             limit = value if step == "get" else None
-            assert await ours.get_items(limit) == await theirs.get_items(limit)
+            assert await ours.get_items(limit) == repaired(await theirs.get_items(limit))
         theirs.close()
 
     anyio.run(compare)

@@ -282,6 +282,7 @@ def test_a_folder_of_a_named_format_is_told_by_content(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [b"\x1f\x8b" + b"x" * 50, gzip.compress(b"one file"), b"x" * 257 + b"ustar" + b"y" * 300],
+    ids=["not gzip", "gzip of a file", "not tar"],
 )
 def test_what_is_packed_but_no_archive_is_named(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "export.tgz"

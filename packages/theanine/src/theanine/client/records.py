@@ -304,7 +304,7 @@ class RecordOperations:
         be found and remembered again.
         :meth:`forget_all` erases the user.
 
-        Raises NotFound if nothing of that is there, and BadInput unless exactly one thing is named.
+        Raises NotFound if none of it is there, and BadInput unless exactly one thing is named.
         """
         if (session, thread, turn, memory) == (None,) * 4:
             raise BadInput(

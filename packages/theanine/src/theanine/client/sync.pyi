@@ -784,7 +784,7 @@ class UserMemory(_Handle, _Operations):
         be found and remembered again.
         :meth:`forget_all` erases the user.
 
-        Raises NotFound if nothing of that is there, and BadInput unless exactly one thing is named."""
+        Raises NotFound if none of it is there, and BadInput unless exactly one thing is named."""
 
     def forget_all(self) -> ForgetReport:
         """Erase the user, with everything that was said, made and set, from every file.
