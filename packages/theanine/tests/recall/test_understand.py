@@ -10,6 +10,7 @@ import pytest
 
 import theanine
 from theanine import History, Transcript, UserMemory, Utterance
+from theanine.recall.asking_part import asking_part, without_frame
 from theanine.recall.understand import MAX_QUERY, cut_query
 
 NOW = datetime(2025, 6, 20, 18, tzinfo=UTC)
@@ -84,6 +85,51 @@ def test_something_of_the_last_talk(ana: UserMemory) -> None:
 )
 def test_an_opening_names_no_time(ana: UserMemory, opening: str) -> None:
     assert "kettle" in ana.recall(f"{opening} was there a kettle?", limit=1).text
+
+
+BESIDE = [
+    "[2026-11-30 10:22] {}",
+    "<time>2025-06-20T10:22:00+00:00</time>\n{}",
+    "Time: 2025-06-20 10:22\nMessage: {}",
+    "<@U02ABCDEF12> {}",
+    "@bot_4711 {}",
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUA {}",
+    "I lost mine yesterday. {}",
+    "I land with LH1402 at noon. {}",
+    "{} (app v2.13.7)",
+    "{} It's for https://example.org/tickets/98765",
+    "{} My guests come on Friday.",
+    "{}\n--\nAna Kos\nTel. +385 91 555 1234",
+]
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+@pytest.mark.parametrize("thing", ["kettle", "ladder"])
+def test_what_stands_beside_a_question_is_not_asked(
+    ana: UserMemory, beside: str, thing: str
+) -> None:
+    assert thing in ana.recall(beside.format(f"Was the old {thing} in town?"), limit=1).text
+
+
+def test_a_line_of_dashes_before_a_question_is_no_signature() -> None:
+    assert without_frame("My list:\n--\nWhere is the kettle?").endswith("kettle?")
+    assert without_frame("Where is it?\n--\nAna Kos") == "Where is it?"
+    assert without_frame("@bot") == "@bot"
+
+
+def test_a_question_that_refers_to_the_sentence_before_asks_with_it() -> None:
+    text = "We were in Iceland in July 2024. What died there?"
+    assert asking_part(text) == text
+    assert asking_part("I land with LH1402. Where is my spare key?") == "Where is my spare key?"
+
+
+@pytest.mark.parametrize("year", [1945, 1990, 2019])
+def test_a_time_before_all_that_was_said_tells_what_a_thing_is(tmp_path: Path, year: int) -> None:
+    with theanine.open(tmp_path / "m.db", clock=lambda: NOW) as client:
+        user = client.user("ana")
+        user.add(f"Ships built before {year} pay double fees in this harbor.")
+        assert "double" in user.recall(f"What do ships built before {year} pay?").text
+        assert not user.recall(f"What did I say before {year}?").parts
 
 
 def test_what_is_wanted_today_was_not_said_today(ana: UserMemory) -> None:

@@ -19,12 +19,13 @@ _STAMP = re.compile(
     re.IGNORECASE,
 )
 _SIGNATURE = re.compile(
-    r"\n-- ?\n.*|\n\s*\n(?=[^?]*\Z)[^\n]*(?:confidential|privileged).*", re.DOTALL
+    r"\n-- ?\n(?=[^?]{0,500}\Z).*|\n\s*\n(?=[^?]*\Z)[^\n]*(?:confidential|privileged).*", re.DOTALL
 )
 _ASIDE = re.compile(r"\([^()]*\)")
 _ASKS = re.compile(r"[?？؟]\W*$")
 _REFERS = lazy_pattern(
-    r"\b(?:it|its|that|this|these|those|there|then|he|she|they|him|her|his|them|their|one|ones|"
+    r"(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )\bthere\b(?! (?:is|are|was|were)\b)|"
+    r"\b(?:it|its|that|this|these|those|then|he|she|they|him|her|his|them|their|one|ones|"
     r"both|same)\b",
     re.IGNORECASE,
 )

@@ -182,7 +182,6 @@ def understand(
         (time, days)
         for time in times
         if not (time.span[1] <= asked_from and time.ranges == ((today, today),))
-        and not _is_of_the_matter(time, candidates)
         if (days := [each for each in time.ranges if each[0] <= today])
         and (past or _is_over(time, days, today.toordinal(), named=named))
     ]
@@ -195,6 +194,8 @@ def understand(
     alone = bool(meant or talk) and _is_only_talk(plain, language)
     if not asks and not alone:
         return Question(text=text, asks=False)
+    if not alone:
+        meant = [each for each in meant if not _is_of_the_matter(each[0], candidates)]
     ranges = [each for _, days in meant for each in days]
     return Question(
         text=text,
