@@ -9,13 +9,13 @@ from theanine.lazy_pattern import lazy_pattern
 from theanine.retrieval.languages import Language, everyday_words, stem
 
 _ROLE = r"(?:my|our|the) (?:\w+ ){0,2}?"
+_END = r"(?:,? (?:again|please|now|then))?\W*$"
 _ASKED = lazy_pattern(
-    rf"\b{_ROLE}(?P<owner>\w+)['’]s? (?:first |full |last )?name\b|"
-    rf"\bname of {_ROLE}(?P<of>\w+)\W*$|"
-    rf"\b{_ROLE}(?P<called>\w+) (?:called|named)\W*$|"
-    rf"\bwho(?:['’]s| is| was) {_ROLE}(?P<who>\w+)\W*$|"
-    rf"\b{_ROLE}(?P<topic>\w+),? what(?:['’]s| is| was) (?:the|his|her|its|their) name\b|"
-    rf"\bwhat(?:['’]s| is| was) {_ROLE}(?P<last>\w+) (?:called|named)\b",
+    rf"\b{_ROLE}(?P<owner>\w+)['’]s? (?:first |full |last )?name{_END}|"
+    rf"\bname of {_ROLE}(?P<of>\w+){_END}|"
+    rf"\b{_ROLE}(?P<called>\w+) (?:called|named){_END}|"
+    rf"\bwho(?:['’]s| is| was) {_ROLE}(?P<who>\w+){_END}|"
+    rf"\b{_ROLE}(?P<topic>\w+),? what(?:['’]s| is| was) (?:the|his|her|its|their) name{_END}",
     re.IGNORECASE,
 )
 """Questions for the name of somebody or something, by what they are to the asker."""
