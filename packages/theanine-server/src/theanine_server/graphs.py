@@ -21,7 +21,7 @@ from theanine.store.values import ScopeVersion
 from theanine.types import LIVE_KINDS, PIN_KINDS, STATE, Mark, Scope
 
 LEVEL = 4
-"""Of compression: with 9, a large graph takes four times as long and is a tenth smaller."""
+"""With compression at level 9, a large graph takes four times as long and is a tenth smaller."""
 MOST_KEPT = 8
 """Graphs that a process caches; a large one takes a second to make."""
 

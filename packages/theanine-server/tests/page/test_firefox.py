@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, needs_firefox]
 TEXT = "return document.querySelector(arguments[0])?.innerText.includes(arguments[1])"
 NO_LOADING = "return !document.querySelector('.loading')"
 OWN = r"(?!\w*Error)[\w.-]+: "
-"""How what a module of Firefox itself writes begins."""
+"""The beginning of messages that a module of Firefox itself writes."""
 DRAWN = "return performance.getEntriesByName('theanine-drawn').length > 0"
 
 

@@ -1,4 +1,4 @@
-"""What is said and remembered while the page is open shows at once, without loading it again."""
+"""An open page shows at once, without loading it again, what is said and remembered."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ _SPOKEN = re.compile(
 _STAMPED = re.compile(
     rf"(?P<name>[^\W\d_][^\t:,.()\[\]]{{0,59}}?) [(\[]?{_TIME}[)\]]?:?\s*(?P<text>)"
 )
-"""As these are also the lines of a timetable, the first time must be the start."""
+"""The first time must be the start: lines of a timetable have the same form."""
 _CAPTION = re.compile(rf"\[(?P<name>[^\W\d_][^\[\]]{{0,59}})\] {_TIME}(?P<text>)")
 _LINE = re.compile(rf"{_TIME}\t(?:(?P<name>[^\t]+)\t)?\t?(?P<text>.*)")
 _SPACED = re.compile(rf"{_TIME} (?P<name>)(?P<text>\S.*)")
@@ -88,13 +88,13 @@ _SAID = re.compile(
     r"|\s*\*\s+(?P<actor>[^\s*]{1,60})\s(?P<done>.*)"
     r"|[@+%&~!]?(?P<column>[^\s<>*=!@+-][^\t]{0,60})\t(?P<cell>.*)"
 )
-"""What a line of IRC says after its time; the last form, of columns, has a date before the time."""
+"""A line of IRC after its time, by form; in the last one, of columns, a date precedes the time."""
 _EVENT = re.compile(
     r"\S+ (?:[\[(][^\s()\[\]]*@.*|has (?:joined|left) [#&(].*|has quit\b.*|is now known as \S+"
     r"|(?:sets? mode|(?:was|has been) kicked|changes? (?:the )?topic)\b.*)"
     r"|(?:Now talking|Topic|Set by|Attempting|Rejoined|Disconnected|Retrieving|Looking up)\b.*"
 )
-"""What programs write in the form of what somebody does."""
+"""Lines of programs in the form of an action of somebody."""
 _CODES = re.compile(r"\x03(?:\d{1,2}(?:,\d{1,2})?)?|[\x02\x0f\x11\x16\x1d-\x1f]")
 """Colors and other styles of IRC."""
 _LOGGED = re.compile(

@@ -52,7 +52,7 @@ _TAGS = re.compile(
     r"| ?\[\^\d+(?:_\d+)?\](?!:)|^\[\^\d+(?:_\d+)?\]: \S+$",
     re.MULTILINE,
 )
-"""Of Perplexity: what isn't shown, signs, pictures, and marks of sources with their addresses."""
+"""Parts of Perplexity's text to leave out: hidden text, signs, pictures, and marks of sources."""
 _NOTES = wording("notes")
 _DATES, _CREATED = _NOTES["dates"], re.compile("|".join(_NOTES["created"]))
 

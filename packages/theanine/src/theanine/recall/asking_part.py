@@ -1,4 +1,4 @@
-"""What of a message asks: applications and people put much around a question.
+"""The part of a message that asks: applications and people put much around a question.
 
 What stands beside it, such as a stamp, a signature or the number of a flight, is said, not asked
 about.
@@ -22,7 +22,8 @@ _SIGNATURE = re.compile(
     r"\n-- ?\n(?=[^?]{0,500}\Z).*|\n\s*\n(?=[^?]*\Z)[^\n]*(?:confidential|privileged).*", re.DOTALL
 )
 _ASIDE = re.compile(r"\([^()]*\)")
-_ASKS = re.compile(r"[?？؟]\W*$")
+ENDS_ASKING = re.compile(r"[?？؟]\W*$")
+_BEFORE_QUESTION = lazy_pattern(r".*[.!?:;\n]\s+(?=\w[^.!?:;\n]*[?？؟]\W*$)", re.DOTALL)
 _REFERS = lazy_pattern(
     r"(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )\bthere\b(?! (?:is|are|was|were)\b)|"
     r"\b(?:it|its|that|this|these|those|then|he|she|they|him|her|his|them|their|one|ones|"
@@ -49,10 +50,19 @@ def asking_part(text: str) -> str:
     The whole message if none asks, or if that sentence refers to what is said before.
     """
     asking = [text[slice(*span)] for span in sentence_spans(text)]
-    asking = [sentence for sentence in asking if _ASKS.search(sentence)]
+    asking = [sentence for sentence in asking if ENDS_ASKING.search(sentence)]
     if not asking:
         return text
     last = _ASIDE.sub(" ", asking[-1]).strip()
     if len(last.split()) < MIN_WORDS or _REFERS.search(last):
         return text
     return last
+
+
+def begin_of_question(text: str) -> int:
+    """Return where the last sentence of a text begins that asks; what is before introduces it.
+
+    "Before we begin today: where is it?" does not ask about today.
+    """
+    before = _BEFORE_QUESTION.match(text)
+    return before.end() if before else 0

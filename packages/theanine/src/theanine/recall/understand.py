@@ -12,7 +12,12 @@ import numpy as np
 
 from theanine.embeddings.base import embed_queries
 from theanine.lazy_pattern import lazy_pattern
-from theanine.recall.asking_part import asking_part, without_frame
+from theanine.recall.asking_part import (
+    ENDS_ASKING,
+    asking_part,
+    begin_of_question,
+    without_frame,
+)
 from theanine.recall.context import RecallContext
 from theanine.recall.identifiers import Identifier, find_identifiers, find_names
 from theanine.recall.naming import what_is_to_be_named
@@ -46,8 +51,6 @@ MAX_OF_A_TIME = 12
 """Words of a text that may name a time of which all is asked for, such as "Some of May 2024"."""
 KEYWORDS = 4
 """Words of a text that are taken for what is looked for, even if they ask nothing."""
-_BEFORE_QUESTION = lazy_pattern(r".*[.!?:;\n]\s+(?=\w[^.!?:;\n]*[?？؟]\W*$)", re.DOTALL)
-_ASKS_AT_END = lazy_pattern(r"[?？؟]\W*$")
 _PAST = lazy_pattern(
     r"\b(?:did|was|were|had|have|has|been|happen\w*|said|told|went|\w{3,}ed|ate|met|saw|got|made|"
     r"read|bought|came|left|took|gave|ran|spoke|wrote|thought|felt|heard|lost|won|paid|sold|since|"
@@ -177,7 +180,7 @@ def understand(
     english, times = find_intervals(asking, years, today)
     past = language != "en" or _PAST.search(english) is not None
     named = not past and _CLAUSE.search(english) is None
-    asked_from = _begin_of_question(english)
+    asked_from = begin_of_question(english)
     meant = [
         (time, days)
         for time in times
@@ -214,20 +217,13 @@ def understand(
     )
 
 
-def _begin_of_question(text: str) -> int:
-    """Return where the last sentence of a text begins that asks; what is before introduces it.
-
-    "Before we begin today: where is it?" does not ask about today.
-    """
-    before = _BEFORE_QUESTION.match(text)
-    return before.end() if before else 0
-
-
 def _is_of_the_matter(time: NamedTime, candidates: CandidateIndex) -> bool:
     """Whether a time tells what something is, such as "before 1990": nothing was said so early."""
     first, last = time.ranges[0]
+    if first != date.min:  # as most: the days of the log are not read
+        return False
     days = candidates.days[~np.isnan(candidates.days)]
-    return first == date.min and len(days) > 0 and last.toordinal() < days.min()
+    return len(days) > 0 and last.toordinal() < days.min()
 
 
 def _is_over(time: NamedTime, days: Sequence[DateRange], today: int, *, named: bool) -> bool:
@@ -295,7 +291,7 @@ def cut_query(text: str) -> str:
     half = MAX_QUERY // 2
     ends = f"{text[:half]} … {text[-half:]}"
     asked = [ends[slice(*span)].strip() for span in sentence_spans(ends)]
-    return " ".join(sentence for sentence in asked if _ASKS_AT_END.search(sentence)) or ends
+    return " ".join(sentence for sentence in asked if ENDS_ASKING.search(sentence)) or ends
 
 
 def query_text(dialogue: Sequence[Utterance], turns: int | None, *, names: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""What the method and the paper's have in common: both remember statements and link them."""
+"""The base of the default method and the paper's: it remembers statements and links them."""
 
 from __future__ import annotations
 
