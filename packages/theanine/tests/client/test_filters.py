@@ -304,3 +304,16 @@ def test_a_filter_and_bounds_of_time_hold_together(tmp_path: Path) -> None:
             "Which goats are there?", where={"channel": "web"}, since=START + timedelta(days=1)
         )
         assert [turn.id for turn in found.source_turns] == [3]
+
+
+def test_writing_to_returned_metadata_changes_no_other_recollection(tmp_path: Path) -> None:
+    with theanine.open(tmp_path / "memory.db") as client:
+        ana = client.user("ana")
+        ana.session("a", metadata={"channel": "web"}).add("My boat is called Galeb.")
+        for _ in range(2):
+            found = ana.recall("What is my boat called?")
+            entries = [*found.source_turns, *found.memories]
+            assert entries
+            assert [dict(each.metadata) for each in entries] == [{"channel": "web"}] * len(entries)
+            for each in entries:
+                cast("dict[str, str]", each.metadata)["channel"] = "phone"

@@ -492,6 +492,7 @@ def test_a_pin_passes_to_the_correction(client: theanine.Client) -> None:
     new = ana.correct(boat.id, "Our boat is called Orca and it is red.")
     found = ana.recall("Xyzzy?")
     assert [part.memories for part in found.parts if part.pinned] == [(new,)]
+    assert ana.memories(pinned=True) == [new]
     ana.unpin(boat.id)
     with pytest.raises(BadInput, match=f"pin memory {new.id} instead"):
         ana.pin(boat.id)

@@ -10,8 +10,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import numpy as np
@@ -46,6 +47,8 @@ _TERMS = 4
 """Terms with their postings that take as much main memory as a memory."""
 
 _logger = logging.getLogger(__name__)
+
+_Entry = TypeVar("_Entry", Turn, Memory)
 
 
 class LogIndex:
@@ -418,7 +421,10 @@ class LogIndex:
     async def read(
         self, turns: Iterable[int], memories: Iterable[int]
     ) -> tuple[dict[int, Turn], dict[int, Memory]]:
-        """Return turns and memories by id; cached, since they never change."""
+        """Return turns and memories by id; cached, since they never change.
+
+        Their metadata is a copy: a caller of the client may write to it.
+        """
         found_turns = {number: self._turns.get(number) for number in turns}
         found_memories = {number: self._memories.get(number) for number in memories}
         missing = [
@@ -433,8 +439,8 @@ class LogIndex:
             self._turns.update((turn.id, turn) for turn in added[0])
             self._memories.update((memory.id, memory) for memory in added[1])
         return (
-            {number: turn for number, turn in found_turns.items() if turn},
-            {number: memory for number, memory in found_memories.items() if memory},
+            {number: _with_own_metadata(turn) for number, turn in found_turns.items() if turn},
+            {number: _with_own_metadata(each) for number, each in found_memories.items() if each},
         )
 
     def drop_read(self) -> None:
@@ -459,6 +465,10 @@ class LogIndex:
 def _warn_of_failure(reading: asyncio.Task[None]) -> None:
     if not reading.cancelled() and (error := reading.exception()):
         _logger.warning("a log could not be read in the background: %s", error)
+
+
+def _with_own_metadata(entry: _Entry) -> _Entry:
+    return replace(entry, metadata=dict(entry.metadata)) if entry.metadata else entry
 
 
 def _hash_entry(entry: Turn | Memory) -> str:

@@ -114,6 +114,8 @@ def list_memories(
         pins = sa.select(t.mark.c.memory).where(
             t.mark.c.scope == scope_id, t.mark.c.kind == "pinned", t.mark.c.id.in_(last)
         )
+        # A correction took the pin over: none of a corrected memory is in a recollection.
+        pins = pins.where(t.mark.c.memory.not_in(_select_corrected(scope_id)))
         query = query.where(memory.id.in_(pins) if pinned else memory.id.not_in(pins))
     query = _shown(query, listing.hidden, memory.session, memory.id, listing.hidden.memories)
     if listing.in_effect:
