@@ -23,6 +23,15 @@ _SIGNATURE = re.compile(
 )
 _ASIDE = re.compile(r"\([^()]*\)")
 ENDS_ASKING = re.compile(r"[?？؟]\W*$")
+ASKS = lazy_pattern(
+    r"[?？؟]\W*$|\bplease\W*$|[.!:;,–—]\s+(?:please )?(?:remind me|tell me|summari[sz]e)\b|"
+    r"^\W*(?:(?:so|and|but|well|ok|okay|please|now|just)\W+)?"
+    r"(?:what|which|who|whom|whose|when|where|why|how|tell me|remind me|list|show|"
+    r"summari[sz]e|sum up|recap|find|give me|name|do you (?:know|remember)|"
+    r"(?:walk|talk|fill|catch|read) me|bring me up|go over|review|look up|pull up|search|"
+    r"any(?:thing|one|body)?)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
 _BEFORE_QUESTION = lazy_pattern(r".*[.!?:;\n]\s+(?=\w[^.!?:;\n]*[?？؟]\W*$)", re.DOTALL)
 _REFERS = lazy_pattern(
     r"(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )\bthere\b(?! (?:is|are|was|were)\b)|"
@@ -30,8 +39,18 @@ _REFERS = lazy_pattern(
     r"both|same)\b",
     re.IGNORECASE,
 )
+_AND = lazy_pattern(
+    r"\W*(?:and|what about|how about|und|y|et|e|i|a|и|а|ve|peki|और) ", re.IGNORECASE
+)
+"""How a question begins that asks of another one what was asked before."""
 MIN_WORDS = 4
 """Words of a question that tells by itself what it is about."""
+MIN_WORDS_REFERRING = 10
+"""Words of one that tells it even if it refers to what is beside it: "What was X on this list?"."""
+MIN_PASTED = 200
+"""Characters beside a line that asks from which they are taken for a document that was pasted."""
+MIN_PASTED_LINES = 3
+"""Lines beside it from which they are taken for one."""
 
 
 def without_frame(text: str) -> str:
@@ -44,19 +63,41 @@ def without_frame(text: str) -> str:
     return rest if any(map(str.isalnum, rest)) else text
 
 
+def without_pasted(text: str) -> str:
+    """Return the first or last line of a message if it asks, without the document beside it.
+
+    The whole message if that line refers to the document, and says little else.
+    """
+    lines = [line for line in text.splitlines() if any(map(str.isalnum, line))]
+    for line in (lines[-1:] + lines[:1]) if len(lines) > 1 else ():
+        is_document = len(text) - len(line) >= MIN_PASTED or len(lines) > MIN_PASTED_LINES
+        if not is_document or not (ASKS.search(line) or _asking_sentences(line)):
+            continue
+        if len(line.split()) >= MIN_WORDS_REFERRING or not _REFERS.search(asking_part(line)):
+            return line.strip()
+    return text
+
+
 def asking_part(text: str) -> str:
     """Return the last sentence of a message that asks, without what is in brackets.
 
-    The whole message if none asks, or if that sentence refers to what is said before.
+    The whole message if none asks, or if that sentence refers to what is said before. "And hers?"
+    refers to a question alone: "His is on 3 May. And hers?" asks of no day.
     """
-    asking = [text[slice(*span)] for span in sentence_spans(text)]
-    asking = [sentence for sentence in asking if ENDS_ASKING.search(sentence)]
+    asking = _asking_sentences(text)
     if not asking:
         return text
     last = _ASIDE.sub(" ", asking[-1]).strip()
+    if len(asking) == 1 and _AND.match(last):
+        return last
     if len(last.split()) < MIN_WORDS or _REFERS.search(last):
         return text
     return last
+
+
+def _asking_sentences(text: str) -> list[str]:
+    sentences = [text[slice(*span)] for span in sentence_spans(text)]
+    return [sentence for sentence in sentences if ENDS_ASKING.search(sentence)]
 
 
 def begin_of_question(text: str) -> int:

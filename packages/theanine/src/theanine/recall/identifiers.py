@@ -43,26 +43,43 @@ _COUNTED = frozenset(
     "after before within every the and or a with on is are was were only".split()
 )
 _NAME = r"(?P<name>[A-ZÀ-ÖØ-ÞČĆŠŽĐİŞĞ][^\W\d_]{2,})"
+_TITLE = (
+    r"(?:Mr|Mrs|Ms|Miss|Dr|Doctor|Prof|Professor|Sir|Captain|Frau|Herrn?|Doktor|Señora?|Sra?|Dra|"
+    r"Don|Doña|Doctora|Madame|Mme|Monsieur|Maître|Signora?|Sig|Dott|Dottor|Dottoressa|Senhora?|"
+    r"Dona|Gospođa|gospođa|Gospodin|gospodin|señora?|madame|monsieur|signora?|senhora?)\.? "
+)
 _NAMED = (
     re.compile(rf"(?<!^)(?<![.?!] )\b{_NAME}['’]s\b"),
     re.compile(
         r"\b(?:did|does|is|was|has|will|would|can|about|(?:know|heard|anything|something) of|uncle|"
         r"aunt|cousin|brother|sister|son|daughter|husband|wife|friend|boss|colleague|neighbou?r) "
-        rf"(?:(?:Mr|Mrs|Ms|Miss|Dr|Doctor|Prof|Professor|Sir|Captain)\.? )?{_NAME}\b(?! [A-Z])"
+        rf"(?:{_TITLE})?{_NAME}\b(?! [A-Z])"
     ),
+    re.compile(rf"\b{_TITLE}{_NAME}\b"),
 )
-_WHO: Mapping[str, re.Pattern[str]] = {
-    language: re.compile(rf"(?<!\w)(?:{who}) (?:(?:denn|eigentlich|donc|então|ono) )?{_NAME}\b")
-    for language, who in {
-        "de": "[Ww]er (?:ist|war)",
-        "es": "[Qq]uién (?:es|era|fue)",
-        "fr": "[Qq]ui (?:est|était)",
-        "it": "[Cc]hi (?:è|era)",
-        "pt": "[Qq]uem (?:é|era|foi)",
-        "hr": "[Tt]ko je(?: bio| bila)?",
+_NAMED_ELSEWHERE: Mapping[str, re.Pattern[str]] = {
+    language: re.compile(rf"(?<!\w)(?:(?:{before}) |(?P<title>{_TITLE})){_NAME}\b")
+    for language, before in {
+        "de": r"[Ww]er (?:ist|war)(?: denn| eigentlich)?|(?:ha(?:t|tte)|wird|will|kann|soll|darf|"
+        r"muss|wohnt|arbeitet|mag|isst|studiert|lebt|sagte?|meinte?)(?: sich| mir| uns| denn)?|"
+        r"(?:Groß|Schwieger)?(?:[Oo]nkel|[Tt]ante|[Cc]ousine?|[Bb]ruder|[Ss]chwester|[Ss]ohn|"
+        r"[Tt]ochter|[Ff]reund(?:in)?|[Cc]hef(?:in)?|[Kk]olleg(?:e|en|in)|[Nn]achbar(?:n|in)?|"
+        r"[Oo]ma|[Oo]pa)",
+        "es": r"[Qq]uién (?:es|era|fue)|(?:tí|prim|herman|hij|amig|vecin|abuel|suegr|cuñad)[oa]|"
+        r"marido|mujer|esposa|jef[ea]|compañer[oa]",
+        "fr": r"[Qq]ui (?:est|était)(?: donc)?|oncle|tante|cousine?|frère|sœur|soeur|fils|fille|"
+        r"mari|femme|amie?|copine?|chef(?:fe)?|collègue|voisine?|grand-(?:mère|père)",
+        "it": r"[Cc]hi (?:è|era)|zi[oa]|cugin[oa]|fratello|sorella|figli[oa]|marito|moglie|"
+        r"amic[oa]|capo|collega|vicin[oa]|nonn[oa]|suocer[oa]",
+        "pt": r"[Qq]uem (?:é|era|foi)|ti[oa]|prim[oa]|irmão|irmã|filh[oa]|marido|mulher|amig[oa]|"
+        r"chef[ea]|colega|vizinh[oa]|avó|avô|sogr[oa]",
+        "hr": r"[Tt]ko je(?: bio| bila| ono)?|(?:tet|ujak|stric|strin|bratić|brat|sestr|sin|kćer|"
+        r"muž|žen|prijatelj|šef|kolegic|koleg|susjed|bak|djed)\w{0,3}",
     }.items()
 }
-"""Questions for a person, in languages whose writing doesn't show which word is a name."""
+"""What is before the name of a person; writing alone doesn't show which word is one."""
+_CASE_ENDING = re.compile(r"(?:[oe]m|[auei])$")
+"""The endings of Croatian names; without them they are told from others by a letter or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +205,14 @@ def find_names(text: str, language: Language) -> tuple[str, ...]:
     if language == "en":
         found = [match["name"] for pattern in _NAMED for match in pattern.finditer(text)]
         return tuple(dict.fromkeys(found))
-    named = _WHO[language].findall(text) if language in _WHO else ()
-    known = everyday_words(language)
-    return tuple(name for name in named if stem(name.lower(), language) not in known)
+    pattern, known = _NAMED_ELSEWHERE.get(language), everyday_words(language)
+    found = [
+        match["name"]
+        for match in (pattern.finditer(text) if pattern else ())
+        if (match["title"] and language != "de")
+        or stem(match["name"].lower(), language) not in known
+    ]
+    return tuple(_CASE_ENDING.sub("", name) if language == "hr" else name for name in found)
 
 
 def is_other(asked: Iterable[Identifier], told: Iterable[Identifier]) -> bool:

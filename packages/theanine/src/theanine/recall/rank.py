@@ -288,13 +288,15 @@ def _in_order(
 ) -> list[RankedCandidate]:
     """Put what is about as relevant as the best in order of time; it shares their relevances.
 
-    Where the words of somebody are asked for, only those.
+    Where the words of somebody are asked for, only those; else not the assistant's, which answer.
     """
     if not ranked:
         return []
     least = COMPARABLE * ranked[0].relevance
     at = np.array([found.position for found in ranked], np.int64)
-    meant = _are_meant(question, at, candidates).tolist()
+    of_speech = question.of_assistant or question.of_speaker or question.asked
+    told = _are_meant(question, at, candidates) if of_speech else ~candidates.by_assistant[at]
+    meant = told.tolist()
     best = [
         found
         for found, is_meant in zip(ranked, meant, strict=True)

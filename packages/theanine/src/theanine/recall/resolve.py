@@ -146,7 +146,8 @@ async def _other_states(
     at = np.array([*judged], np.int64)
     assistants = candidates.by_assistant[at]
     chances = same_matter(at, len(seeds), candidates, query)
-    chances[assistants != assistants[: len(seeds), None]] = 0  # it echoes what the user tells
+    # What the assistant says is no state of anything: it answers, and echoes what the user tells.
+    chances[assistants | assistants[: len(seeds), None]] = 0
     # Everybody has a state of their own; what a model made of many turns has no one speaker.
     speakers, said = candidates.speaker_groups[at], candidates.turns[at] > 0
     others_words = (speakers != speakers[: len(seeds), None]) & said & said[: len(seeds), None]

@@ -13,10 +13,12 @@ import numpy as np
 from theanine.embeddings.base import embed_queries
 from theanine.lazy_pattern import lazy_pattern
 from theanine.recall.asking_part import (
+    ASKS,
     ENDS_ASKING,
     asking_part,
     begin_of_question,
     without_frame,
+    without_pasted,
 )
 from theanine.recall.context import RecallContext
 from theanine.recall.identifiers import Identifier, find_identifiers, find_names
@@ -38,15 +40,6 @@ from theanine.types import Utterance
 
 MAX_QUERY = 4_000
 """Characters of a query, half of them its last: a longer one is a document, not a question."""
-_ASKS = lazy_pattern(
-    r"[?？؟]\W*$|\bplease\W*$|[.!:;,–—]\s+(?:please )?(?:remind me|tell me|summari[sz]e)\b|"
-    r"^\W*(?:(?:so|and|but|well|ok|okay|please|now|just)\W+)?"
-    r"(?:what|which|who|whom|whose|when|where|why|how|tell me|remind me|list|show|"
-    r"summari[sz]e|sum up|recap|find|give me|name|do you (?:know|remember)|"
-    r"(?:walk|talk|fill|catch|read) me|bring me up|go over|review|look up|pull up|search|"
-    r"any(?:thing|one|body)?)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
 MAX_OF_A_TIME = 12
 """Words of a text that may name a time of which all is asked for, such as "Some of May 2024"."""
 KEYWORDS = 4
@@ -237,7 +230,7 @@ def _is_over(time: NamedTime, days: Sequence[DateRange], today: int, *, named: b
 
 def _asks(text: str, language: Language) -> bool:
     words = len(text.split()) + len("".join(UNSPACED.findall(text))) // 2
-    if _ASKS.search(text) or words <= KEYWORDS:
+    if ASKS.search(text) or words <= KEYWORDS:
         return True
     cues = cue_words.QUESTION_CUES.get(language)
     return bool(cues) and any(cues[name].search(text) for name in _ASKING if name in cues)
@@ -281,11 +274,12 @@ def _is_only_talk(text: str, language: Language) -> bool:
 
 
 def cut_query(text: str) -> str:
-    """Return what a text asks at its beginning or end if it is too long for a query.
+    """Return a message without its frame and what is pasted beside a question.
 
-    If it asks nothing there, its beginning and its end.
+    Of one that is still too long for a query, what it asks at its beginning or end; if it asks
+    nothing there, its beginning and its end.
     """
-    text = without_frame(text)
+    text = without_pasted(without_frame(text))
     if len(text) <= MAX_QUERY:
         return text
     half = MAX_QUERY // 2

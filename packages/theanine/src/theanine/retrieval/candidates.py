@@ -29,6 +29,7 @@ from theanine.retrieval.languages import (
     in_english,
     is_similar,
     stem,
+    stems,
 )
 from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.passages import split_passages
@@ -229,10 +230,11 @@ class CandidateIndex:
     def tells(self, word: str, *, similar: bool = False) -> bool:
         """Whether a candidate that asks nothing has a word in lower case, or a ``similar`` one.
 
+        The word may be of any language, since a name has no other.
         Similar words begin with the same letter and differ in one letter, accents aside.
         """
         index, asks = self._ranking.lexical, self._contents.asks
-        terms = {word, stem(word)}
+        terms = stems(word)
         if any(not asks[index.documents(term)].all() for term in terms):
             return True
         return similar and any(

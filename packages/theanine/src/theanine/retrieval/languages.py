@@ -290,6 +290,12 @@ def stem(word: str, language: Language = "en") -> str:
     return str(stemmer.stemWord(word)) if stemmer else word
 
 
+@lru_cache(maxsize=50_000)
+def stems(word: str) -> frozenset[str]:
+    """Return a lower-case word and its stems in all languages."""
+    return frozenset({word, *(stem(word, language) for language in COLUMNS)})
+
+
 _PARTICLE = re.compile(
     "(?:에서는|에서도|에게서|한테서|으로는|까지는|부터는|이라고|에서|에게|한테|으로|까지|부터|보다|"
     "처럼|이랑|하고|이나|라고|이라|들은|들이|들을|은|는|이|가|을|를|에|의|로|와|과|도|만|랑|들)$"

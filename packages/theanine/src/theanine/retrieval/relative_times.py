@@ -82,6 +82,11 @@ _READERS: tuple[tuple[str, _Reader], ...] = (
         lambda m, day: _latest_day(int(m["d"]), day),
     ),
     (
+        rf"\b(?:on )?(?:last |this )?(?P<w>{'|'.join(WEEKDAYS)}),? (?:the )?"
+        rf"(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b(?! (?:of )?(?:{MONTH})\b)",
+        lambda m, day: _latest_day(int(m["d"]), day, m["w"]),
+    ),
+    (
         rf"\b(?:exactly )?{NUMBER} (?P<u>week|month|year)s? ago "
         rf"(?:to(?:day|night)|this (?:{_DAY_PARTS}))\b",
         lambda m, day: _exactly_ago(m, day),
@@ -174,12 +179,13 @@ def _latest_month(name: str, today: date, *, over: bool) -> DateRange:
     return days_of_month(today.year if is_this_year else today.year - 1, month)
 
 
-def _latest_day(number: int, today: date) -> DateRange:
-    """Return the latest day of a month that has a number."""
-    return next(
-        (days_back(today, back) for back in range(62) if shift(today, -back).day == number),
-        days_back(today, 0),
-    )
+def _latest_day(number: int, today: date, weekday: str = "") -> DateRange:
+    """Return the latest day of a month that has a number and, within a year, is that weekday."""
+    numbered = (shift(today, -back) for back in range(366))
+    days = [day for day in numbered if day.day == number]
+    meant = [day for day in days if weekday and days_since(weekday, shift(day, 1)) == 1]
+    day = next(iter([*meant, *days]), today)
+    return day, day
 
 
 def _day_of_month(number: int, today: date, *, last: bool) -> DateRange:
