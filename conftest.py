@@ -54,6 +54,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         passed = set(Path(file).read_text("utf-8").splitlines())
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
         items[:] = [item for item in items if item.nodeid not in passed]
+    # A model takes minutes; at the end it would keep all other processes waiting.
+    items.sort(key=lambda item: item.get_closest_marker("model") is None)
 
 
 class _PassedTests:

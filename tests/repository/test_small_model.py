@@ -23,7 +23,12 @@ pytestmark = [
 def test_a_small_model_can_be_used(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     run = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "small_model.py"), "--json", str(file)],
+        [
+            sys.executable,
+            str(ROOT / "benchmarks" / "small_model.py"),
+            "--turns=20",
+            f"--json={file}",
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -32,5 +37,5 @@ def test_a_small_model_can_be_used(tmp_path: Path) -> None:
     print(run.stdout)
     assert run.returncode == 0, run.stdout + run.stderr
     figures = json.loads(file.read_text(encoding="utf-8"))
-    assert figures["turns"] == 50
+    assert figures["turns"] == 20
     assert figures["memories"] > 0 and figures["links"] > 0

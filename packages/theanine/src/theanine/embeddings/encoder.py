@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
@@ -38,6 +38,10 @@ TOKENS = 96
 """Tokens of a text that are read: of a passage the first, of a query the last."""
 BATCH = 16
 """Texts for which others wait that use the model: up to .1 s."""
+
+
+CACHED = 500
+"""Latest texts whose vectors are kept: what is asked is logged next, and has the same one then."""
 
 
 def has_runtime() -> bool:
@@ -135,9 +139,13 @@ class _Encoder:
         self._tokenizers = [
             open_tokenizer(TOKENS, direction=direction) for direction in ("right", "left")
         ]
+        self._encode_tokens = lru_cache(CACHED)(self._encode)
 
     def encode(self, text: str, *, is_query: bool) -> NDArray[np.float32]:
+        return self._encode_tokens(tuple(self._tokenizers[is_query].encode(text).ids))
+
+    def _encode(self, tokens: tuple[int, ...]) -> NDArray[np.float32]:
         # One by one: the 8-bit arithmetic scales a batch as a whole.
-        ids = np.array([self._tokenizers[is_query].encode(text).ids], np.int64)
+        ids = np.array([tokens], np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
         return self._session.run(None, inputs)[0][0]
