@@ -12,7 +12,7 @@ import theanine
 from theanine.embeddings.static import StaticEmbedder
 from theanine.recall.identifiers import find_identifiers, find_names, is_other, is_unknown
 from theanine.retrieval.candidates import CandidateIndex
-from theanine.retrieval.languages import guess_language
+from theanine.retrieval.languages import Language, guess_language
 from theanine.types import Turn
 
 SHAPES = ("####-####", "@@####", "@@@-####-@", "#.#.#", "@#.##", "####", "+### ## ### ####")
@@ -131,6 +131,60 @@ def test_a_person_whom_nobody_named_is_unknown(tmp_path: Path, question: str) ->
     with theanine.open(tmp_path / "m.db") as client:
         client.user("ana").add("Gisela is the doctor of the whole street.")
         assert not client.user("ana").recall(question).parts
+
+
+NAMED = {
+    "en": "When does {} Gundula give lessons?",
+    "de": "Was hat {} Gundula gesagt?",
+    "es": "¿Te hablé de {} Gundula?",
+    "fr": "Où habite {} Gundula ?",
+    "it": "Dove abita {} Gundula?",
+    "pt": "Onde mora {} Gundula?",
+    "hr": "Gdje živi {} Gundula?",
+}
+BEFORE_NAMES = {
+    "en": ("Frau", "Mrs", "my aunt"),
+    "de": ("Frau", "", "meine Schwester"),
+    "es": ("mi tía", "la señora"),
+    "fr": ("ma tante", "Madame"),
+    "it": ("mia zia", "la signora"),
+    "pt": ("minha tia", "a Dona"),
+    "hr": ("teta", "moja sestra", "gospođa"),
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "before"),
+    [(language, before) for language, each in BEFORE_NAMES.items() for before in each],
+)
+def test_a_name_is_one_by_what_is_before_it(language: Language, before: str) -> None:
+    question = NAMED[language].format(before).replace("  ", " ")
+    assert [name[:6] for name in find_names(question, language)] == ["Gundul"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Wann hat meine Frau Geburtstag?", "Was hat der Zahnarzt gesagt?", "Was hat Brot gekostet?"],
+)
+def test_a_german_noun_is_no_name(question: str) -> None:
+    assert not find_names(question, "de")
+
+
+@pytest.mark.parametrize("name", ["Kerem", "Petrunella", "Hansen", "Ivanom", "Selimes"])
+def test_a_name_is_known_whatever_its_stem_is(tmp_path: Path, name: str) -> None:
+    with theanine.open(tmp_path / "m.db") as client:
+        client.user("ana").add(f"{name} hat sich beim Handball den Arm gebrochen.")
+        asked = f"Was hat sich {name} gebrochen?"
+        assert name in client.user("ana").recall(asked).text
+        assert not client.user("ana").recall(asked.replace(name, "Wolfhart")).parts
+
+
+@pytest.mark.parametrize("told", ["LB 0093 771", "LB-0093-771", "LB0093771", "lb 0093771"])
+def test_a_code_is_known_however_it_is_split(tmp_path: Path, told: str) -> None:
+    with theanine.open(tmp_path / "m.db") as client:
+        client.user("ana").add(f"My library card is {told}.")
+        assert "library" in client.user("ana").recall("LB0093771").text
+        assert not client.user("ana").recall("LB0093772").parts
 
 
 def test_a_code_in_capitals_is_no_foreign_word() -> None:

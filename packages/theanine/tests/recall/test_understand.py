@@ -10,7 +10,7 @@ import pytest
 
 import theanine
 from theanine import History, Transcript, UserMemory, Utterance
-from theanine.recall.asking_part import asking_part, without_frame
+from theanine.recall.asking_part import asking_part, without_frame, without_pasted
 from theanine.recall.understand import MAX_QUERY, cut_query
 
 NOW = datetime(2025, 6, 20, 18, tzinfo=UTC)
@@ -109,6 +109,52 @@ def test_what_stands_beside_a_question_is_not_asked(
     ana: UserMemory, beside: str, thing: str
 ) -> None:
     assert thing in ana.recall(beside.format(f"Was the old {thing} in town?"), limit=1).text
+
+
+LETTER = """Dear Ms Novak,
+
+we confirm that the workshop room is reserved for your group on 30 June from 9 to 13. Please order
+catering five working days ahead. Could you send us the number of guests?
+
+With kind regards
+E. Maurer, Seminarhaus am See"""
+TRACEBACK = """Traceback (most recent call last):
+  File "worker.py", line 88, in run
+    job.execute(payload)
+  File "export.py", line 63, in fetch
+    yield decode(row)
+UnicodeDecodeError: 'utf-8' codec can't decode byte 0xe9 in position 14"""
+TABLE = "name;qty;price\nbrass screw;200;0.04\nwasher M6;500;0.01\nrope 8mm;30;1.20"
+DOCUMENTS = {"letter": LETTER, "traceback": TRACEBACK, "table": TABLE}
+AROUND = [
+    "{document}\n\nnever mind this. {question}",
+    "{question}\n{document}",
+    "Before I forget: {question} This came in today:\n\n{document}",
+    "```\n{document}\n```\nI'll look at it later. But tell me, {question}",
+]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("around", AROUND)
+def test_a_document_beside_a_question_is_not_asked(
+    ana: UserMemory, document: str, around: str
+) -> None:
+    asked = around.format(document=DOCUMENTS[document], question="was the old kettle in town?")
+    assert "kettle" in ana.recall(asked, limit=1).text
+
+
+@pytest.mark.parametrize("document", DOCUMENTS.values())
+def test_a_question_about_a_document_asks_with_it(document: str) -> None:
+    for question in ("What should I answer to this?", "Is it long?"):
+        assert without_pasted(f"{document}\n\n{question}") == f"{document}\n\n{question}"
+
+
+@pytest.mark.parametrize("said", ["His is on 3 May.", "Order 4471 is here."])
+@pytest.mark.parametrize("question", ["And hers?", "And Klara's?", "What about Bo?"])
+def test_a_short_question_asks_of_nothing_that_was_told(said: str, question: str) -> None:
+    assert asking_part(f"{said} {question}") == question
+    asked = f"{said.rstrip('.')}? {question}"
+    assert asking_part(asked) == asked
 
 
 def test_a_line_of_dashes_before_a_question_is_no_signature() -> None:

@@ -317,6 +317,23 @@ def test_accents_do_not_count_in_english_text(written: str, typed: str) -> None:
     assert tokenize(text.format(written)) == tokenize(text.format(typed))
 
 
+@pytest.mark.parametrize(
+    ("written", "typed", "language"),
+    [
+        ("kırmızı bavulun şifresi ne", "kirmizi bavulun sifresi ne", "tr"),
+        ("yedek gözlük nerede", "yedek gozluk nerede", "tr"),
+        ("gdje je ključ od podruma", "gdje je kljuc od podruma", "hr"),
+        ("onde está a chave do portão", "onde esta a chave do portao", "pt"),
+        ("wo ist der Schlüssel für die Küche", "wo ist der schlussel fur die kuche", "de"),
+    ],
+)
+def test_everyday_words_may_be_typed_without_accents(
+    written: str, typed: str, language: Language
+) -> None:
+    assert guess_language(written) == guess_language(typed) == language
+    assert {*tokenize(typed)} - {"fur"} == {*tokenize(written)}
+
+
 def test_marks_that_make_other_letters_count() -> None:
     assert tokenize("ガラス") != tokenize("カラス")
     assert tokenize("чай и йод") != tokenize("чай и иод")

@@ -316,6 +316,44 @@ def test_the_ends_of_a_month(month: int, count: int) -> None:
     assert of_year == [(date(2023, 13 - count, 1), date(2023, 12, 31))]
 
 
+LAST_AND_FIRST: dict[Language, tuple[str, str]] = {
+    "en": ("on the last day of {}", "on the first day of {}"),
+    "de": ("am letzten Tag des Jahres {}", "am ersten Tag von {}"),
+    "es": ("el último día del año {}", "el primer día de {}"),
+    "fr": ("le dernier jour de l'année {}", "le premier jour de {}"),
+    "it": ("l'ultimo giorno del {}", "il primo giorno dell'anno {}"),
+    "pt": ("no último dia do ano {}", "no primeiro dia de {}"),
+    "hr": ("na zadnji dan {}", "na prvi dan godine {}"),
+    "ru": ("в последний день {} года", "в первый день {} года"),
+    "ar": ("في آخر يوم من عام {}", "في أول يوم من عام {}"),
+    "hi": ("{} के आखिरी दिन", "{} के पहले दिन"),
+    "ko": ("{}년 마지막 날에", "{}년 첫날에"),
+    "zh": ("{}年的最后一天", "{}年的第一天"),
+    "ja": ("{}年の最後の日", "{}年の最初の日"),
+}
+
+
+@pytest.mark.parametrize("language", LAST_AND_FIRST)
+@pytest.mark.parametrize("year", [2022, 2023])
+def test_the_ends_of_a_year(language: Language, year: int) -> None:
+    last, first = (phrase.format(year) for phrase in LAST_AND_FIRST[language])
+    assert intervals(language, last) == [(date(year, 12, 31), date(year, 12, 31))]
+    assert intervals(language, first) == [(date(year, 1, 1), date(year, 1, 1))]
+
+
+@pytest.mark.parametrize("back", [*range(1, 8), 30, 100, 300])
+def test_a_weekday_with_its_day_of_the_month(back: int) -> None:
+    day = TODAY - timedelta(days=back)
+    ordinal = {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10 * (day.day // 10 != 1), "th")
+    for phrase in ("on {w}, the {d}", "last {w} the {d}", "{w} {d}"):
+        asked = phrase.format(w=calendar.day_name[day.weekday()], d=f"{day.day}{ordinal}")
+        meant, *others = intervals("en", asked)
+        assert not others
+        assert meant[0] == meant[1]
+        assert (meant[0].day, meant[0].weekday()) == (day.day, day.weekday())
+        assert day <= meant[0] < TODAY
+
+
 @pytest.mark.parametrize(("name", "number"), DAY_NUMBERS.items())
 def test_a_day_may_be_told_in_words(name: str, number: str) -> None:
     day = date(2023, 10, int(number))

@@ -71,7 +71,8 @@ def without_pasted(text: str) -> str:
     lines = [line for line in text.splitlines() if any(map(str.isalnum, line))]
     for line in (lines[-1:] + lines[:1]) if len(lines) > 1 else ():
         is_document = len(text) - len(line) >= MIN_PASTED or len(lines) > MIN_PASTED_LINES
-        if not is_document or not (ASKS.search(line) or _asking_sentences(line)):
+        asks = _asking_sentences(line) or (" " in line.strip() and ASKS.search(line))
+        if not is_document or not asks:
             continue
         if len(line.split()) >= MIN_WORDS_REFERRING or not _REFERS.search(asking_part(line)):
             return line.strip()

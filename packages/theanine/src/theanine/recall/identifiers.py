@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.languages import UNSPACED, Language, everyday_words, stem
@@ -19,6 +20,8 @@ _SYMBOL = re.compile(r"\b(?:[a-z]+[A-Z]\w+|[A-Za-z]+_\w+)\b")
 """A name in code: parseHeader or parse_header."""
 _SCHEME = re.compile(r"(?:https?://)?(?:www\.)?", re.IGNORECASE)
 _SPACED_DIGITS = re.compile(r"(?<!\w)\+?\d[\d ()/-]{6,}\d(?!\w)")
+_CODE = re.compile(r"(?<![\w+])(?:[A-Za-z]{1,5}[ -]?)?\d{2,}(?:[ -]\d{2,})*(?!\w)")
+"""A code, or a number, perhaps in groups."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _TIME = re.compile(r"\d{1,2}:\d\d|\d{1,2}(?:am|pm)", re.IGNORECASE)
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|k|x)", re.IGNORECASE)
@@ -36,6 +39,10 @@ PHONE = "phone"
 """The shape of long numbers, whatever their writing."""
 MAIL, PAGE, SYMBOL = "mail", "page", "symbol"
 """The shapes of addresses, and of names in code."""
+_GROUP = 2
+"""Digits of a group in a longer number at least."""
+_GROUPED = 5
+"""Digits from which people put them in groups."""
 _LONG = 3
 """Digits from which a number stands for something, rather than counts it."""
 _COUNTED = frozenset(
@@ -55,10 +62,9 @@ _NAMED = (
         r"aunt|cousin|brother|sister|son|daughter|husband|wife|friend|boss|colleague|neighbou?r) "
         rf"(?:{_TITLE})?{_NAME}\b(?! [A-Z])"
     ),
-    re.compile(rf"\b{_TITLE}{_NAME}\b"),
 )
 _NAMED_ELSEWHERE: Mapping[str, re.Pattern[str]] = {
-    language: re.compile(rf"(?<!\w)(?:(?:{before}) |(?P<title>{_TITLE})){_NAME}\b")
+    language: re.compile(rf"(?<!\w)(?:(?:{before}) (?:{_TITLE})?|(?P<title>{_TITLE})){_NAME}\b")
     for language, before in {
         "de": r"[Ww]er (?:ist|war)(?: denn| eigentlich)?|(?:ha(?:t|tte)|wird|will|kann|soll|darf|"
         r"muss|wohnt|arbeitet|mag|isst|studiert|lebt|sagte?|meinte?)(?: sich| mir| uns| denn)?|"
@@ -231,6 +237,32 @@ def is_unknown(asked: Identifier, candidates: CandidateIndex) -> bool:
         return not all(map(candidates.tells, asked.words))
     digits = [run for run in _RUN.findall(asked.key) if run[0].isdigit()]
     return not all(map(candidates.tells, asked.words)) and not all(map(candidates.tells, digits))
+
+
+def as_told(text: str, candidates: CandidateIndex) -> str:
+    """Return a text with its codes in groups, or without, as they were told: "LB 0093 771"."""
+
+    def written(match: re.Match[str]) -> str:
+        runs = _RUN.findall(match[0])
+        joined = "".join(runs)
+        if sum(map(str.isdigit, joined)) < _GROUPED or candidates.tells(match[0].casefold()):
+            return match[0]
+        if candidates.tells(joined.casefold()):
+            return joined
+        groups = [_groups(run.casefold(), candidates) for run in runs]
+        return " ".join(chain.from_iterable(groups)) if all(groups) else match[0]
+
+    return _CODE.sub(written, text)
+
+
+def _groups(run: str, candidates: CandidateIndex) -> list[str]:
+    """Return letters, or digits in the groups in which they were told; nothing if they weren't."""
+    if not run.isdigit() or candidates.tells(run):
+        return [run]
+    for end in range(_GROUP, len(run) - _GROUP + 1):
+        if candidates.tells(run[:end]) and (rest := _groups(run[end:], candidates)):
+            return [run[:end], *rest]
+    return []
 
 
 def is_unknown_name(name: str, candidates: CandidateIndex) -> bool:

@@ -21,7 +21,7 @@ from theanine.recall.asking_part import (
     without_pasted,
 )
 from theanine.recall.context import RecallContext
-from theanine.recall.identifiers import Identifier, find_identifiers, find_names
+from theanine.recall.identifiers import Identifier, as_told, find_identifiers, find_names
 from theanine.recall.naming import what_is_to_be_named
 from theanine.retrieval import cue_words
 from theanine.retrieval.calendar_days import DateRange
@@ -154,10 +154,10 @@ def understand(
     names: bool = False,
 ) -> Question:
     """Return what the last of the ``turns`` latest turns of a dialogue asks for."""
-    text = query_text(dialogue, turns, names=names)
+    text = as_told(query_text(dialogue, turns, names=names), candidates)
     if not text:
         return Question(text=text)
-    latest = cut_query(dialogue[-1].full_text)
+    latest = as_told(cut_query(dialogue[-1].full_text), candidates)
     latest_turns = dialogue[-turns:] if turns else dialogue
     if all(
         is_small_talk(candidates.without_speakers(cut_query(turn.text))) for turn in latest_turns

@@ -33,6 +33,8 @@ COLUMNS: tuple[Language, ...] = (
     *("en", "de", "es", "zh", "ja", "fr", "it", "pt", "hr", "ko", "ru", "ar", "hi", "tr"),
 )
 """Of ``everyday_words.txt``."""
+MIN_VOTING = 2
+"""Function words by which a language is told; with fewer, everyday words have a say, too."""
 MIN_TELLING = 6
 """Letters of an everyday word that tells the language of a text without function words."""
 MIN_COMPOUND = 7
@@ -223,7 +225,7 @@ def guess_language(text: str) -> Language:
         found += [_letter_votes.get(letter, []) for letter in sorted(set(text))]
     for language, weight in chain.from_iterable(found):
         votes[language] += weight
-    if not any(votes.values()):
+    if sum(map(bool, found)) < MIN_VOTING:
         for word in words:
             if each := _vote_of_everyday_word(word):
                 votes[each] += 1
@@ -275,8 +277,9 @@ def _vote_of_everyday_word(word: str) -> Language | None:
 
 @cache
 def _written_words(language: Language) -> frozenset[str]:
-    """Return the words of a column as they are written."""
-    return frozenset(word for cells in _table() for word in cells[COLUMNS.index(language)])
+    """Return the words of a column as they are written, with accents and without."""
+    words = [word for cells in _table() for word in cells[COLUMNS.index(language)]]
+    return frozenset([*words, *map(_without_accents, words)])
 
 
 @lru_cache(maxsize=50_000)
@@ -391,8 +394,9 @@ def in_english(text: str) -> str:
 def _translate(word: str, language: Language) -> Iterator[tuple[str, str]]:
     """Yield the English equivalents of a word, or the word; of a German compound, both."""
     term = stem(word, language)
-    known = everyday_words(language)
-    translated = known.get(term, ())
+    translated = everyday_words(language).get(term, ())
+    if not translated and word.isascii():
+        translated = _everyday_words_without_accents(language).get(term, ())
     if not translated:
         yield word, term
         if language == "de" and len(word) >= MIN_COMPOUND:
@@ -466,3 +470,13 @@ def everyday_words(language: Language) -> dict[str, tuple[str, ...]]:
         for word in cells[COLUMNS.index(language)]:
             equivalents.setdefault(stem(word, language), []).extend(cells[0])
     return {word: tuple(dict.fromkeys(english)) for word, english in equivalents.items()}
+
+
+@cache
+def _everyday_words_without_accents(language: Language) -> dict[str, tuple[str, ...]]:
+    """Return the same by the stems of the words as many people type them: "gozluk" for "gözlük"."""
+    return {
+        stem(_without_accents(word), language): everyday_words(language)[stem(word, language)]
+        for cells in _table()
+        for word in cells[COLUMNS.index(language)]
+    }
