@@ -20,10 +20,10 @@ from theanine.testing import ScriptedServer
 
 @pytest.mark.slow
 def test_kills_lose_and_repeat_nothing() -> None:
-    tally = crash(kills=8, seed=7)
+    tally = crash(kills=3, seed=7)
     assert tally.violations == []
     assert tally.acknowledged == tally.stored > 0
-    assert sum(tally.kills.values()) == 8
+    assert sum(tally.kills.values()) == 3
 
 
 @pytest.mark.slow
