@@ -44,7 +44,7 @@ LAYOUT = layout_named("claude")
 
 def _read(intake: Intake) -> Iterator[History]:
     owner = account_name(intake)
-    if "chat_messages" not in intake.first:
+    if not any("chat_messages" in each for each in intake.ahead or [intake.first]):
         yield from _projects(intake, owner)
         return
 

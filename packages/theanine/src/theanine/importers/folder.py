@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import lzma
 import os
+import shutil
 import tarfile
+import tempfile
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -21,8 +23,10 @@ from theanine.importers.schema import Object, as_object, parse
 from theanine.importers.source import Source, opened
 
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")
 _MAX_FILES = 200_000
+_IN_MEMORY = 8 << 20
 _BOMB_BYTES, _BOMB_RATIO = 256 << 20, 150
 _UNREADABLE = (
     *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
@@ -76,6 +80,17 @@ class Folder(ABC):
         ]
 
 
+    @contextmanager
+    def unpacked(self, name: str) -> Generator[Folder]:
+        """Open an archive in the folder. Raises BadInput if it can't be read or is none."""
+        with self.open(name) as packed, tempfile.SpooledTemporaryFile(_IN_MEMORY) as copy:
+            shutil.copyfileobj(packed.raw(), copy)
+            source = Source(cast("BinaryIO", copy), name, modified=packed.modified)
+            if (archive := archive_of(source)) is None:
+                raise BadInput("no archive that can be unpacked; download it again", name)
+            yield archive
+
+
 class Directory(Folder):
     """A folder on disk. Links to other folders aren't followed."""
 
@@ -104,7 +119,7 @@ class Directory(Folder):
 
 
 class Zip(Folder):
-    """A zip archive. Archives in it stay closed.
+    """A zip archive. Archives in it stay closed until they are opened.
 
     Raises:
         BadInput: it is damaged, or has more than 200,000 files.
@@ -222,14 +237,21 @@ class _Member(io.RawIOBase):
             raise BadInput(f"damaged ({fault}); download the archive again", self._where) from None
 
 
-def is_zip(source: Source) -> bool:
-    """Return whether a source is a zip archive, by its first bytes."""
-    return source.head.startswith(_ZIP_MAGIC)
+def archive_of(source: Source) -> Folder | None:
+    """Return the archive that a source is by its first bytes, zip or tar, also packed; or None.
+
+    Raises BadInput if it is damaged.
+    """
+    if source.head.startswith(_ZIP_MAGIC):
+        return Zip(source)
+    if source.head[257:262] == b"ustar" or source.head.startswith(_PACKED):
+        return Tar(source)
+    return None
 
 
-def is_tar(source: Source) -> bool:
-    """Return whether a source is a tar archive, or packed as one, by its first bytes."""
-    return source.head[257:262] == b"ustar" or source.head.startswith(_PACKED)
+def holds_archives(folder: Folder) -> bool:
+    """Return whether a folder has nothing but archives, as services pack parts of an export."""
+    return bool(folder.names) and all(name.lower().endswith(_ARCHIVES) for name in folder.names)
 
 
 def _tails(name: str, pattern: str) -> Sequence[str]:

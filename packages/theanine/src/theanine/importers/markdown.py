@@ -26,10 +26,11 @@ from theanine.importers.wording import wording
 from theanine.importers.written_dates import ISO_DATE, NUMBER, find_date
 from theanine.types import History, Role
 
-_USERS = "user|you|human|me|prompt|question|q"
+_USERS = "user|you|human|me|prompt|question|q|user input"
 _ASSISTANTS = (
     r"assistant|ai|response|answer|a|bot|model|chatgpt|gpt(?:[- ][\w.]+)?|claude|gemini|copilot|"
-    r"perplexity|deepseek|grok|mistral|le chat|llama|qwen|kimi"
+    r"perplexity|deepseek|grok|mistral|le chat|llama|qwen|kimi|cursor|windsurf|cascade|agent|"
+    r"planner response"
 )
 # Everything is bounded, as a line can be very long.
 _NAME = rf"(?:(?P<user>{_USERS})|(?P<assistant>{_ASSISTANTS}))(?: said)?"
@@ -90,7 +91,8 @@ def _read(intake: Intake) -> Iterator[History]:
     if said:
         title = fields.get("title") or (said[0][1] if asked else _title(lines[start:]))
         session = SessionBuilder(intake.source.name.removesuffix(".md"), intake.notes, title=title)
-        times, dated = _times(intake, [turn for turn, _ in said], front_matter_date(fields))
+        date = front_matter_date(fields) or _date_above(lines[start : turns[0].line - 1])
+        times, dated = _times(intake, [turn for turn, _ in said], date)
         for (turn, text), at in zip(said, times, strict=True):
             where = f"{intake.name}, line {turn.line}"
             with intake.catching():
@@ -144,6 +146,16 @@ def _questions(lines: Sequence[str]) -> Iterator[_Turn]:
             begins = begins and not line.strip()
     if turn:
         yield turn
+
+
+def _date_above(lines: Sequence[str]) -> str:
+    """Return the line above a chat that says when it was, at best when it began; else nothing."""
+    dated = [
+        line
+        for line in (each.strip("\r *_>-") for each in lines)
+        if ISO_DATE.search(line) or ((found := find_date(line)) and found.year)
+    ]
+    return next((line for line in dated if _CREATED.search(line.lower())), "".join(dated[:1]))
 
 
 def _title(lines: Sequence[str]) -> str:

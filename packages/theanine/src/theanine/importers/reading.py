@@ -41,7 +41,7 @@ from theanine.importers import (
 )
 from theanine.importers.base import PUT_RIGHT, Format, Intake, Kind, Options, Rejected
 from theanine.importers.describing import SQLITE_MAGIC, describe, describe_folder
-from theanine.importers.folder import Directory, Folder, Tar, Zip, is_tar, is_zip
+from theanine.importers.folder import Directory, Folder, archive_of, holds_archives
 from theanine.importers.json_stream import ITEMS, preview
 from theanine.importers.schema import Object, as_object, is_object, objects_in, parse_all
 from theanine.importers.source import Source, opened, starts_export
@@ -91,7 +91,9 @@ TEXT_SUFFIXES = (
     *(".txt", ".md", ".markdown", ".eml", ".mbox"),
     *(".csv", ".tsv", ".vtt", ".srt", ".sbv", ".html", ".htm"),
 )
-_BEGINS_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"\n]{1,80}"\s*:')
+_BEGINS_JSON = re.compile(rb'\s*\{\s*"[^"\n]{1,80}"\s*:')
+_EMPTY = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})?\s*")
+"""A file of an export that has nothing in it, such as the list of messages of a chat without any."""
 _BRACKETED_TEXT = re.compile(r"\[(?:\d{1,4}([./-])\d{1,2}\1\d{1,4}|\d{1,2}:\d\d|LINE\])")
 
 
@@ -264,15 +266,39 @@ def _intakes(
 ) -> Generator[tuple[Intake, Sequence[Format]]]:
     """Yield each file to read, with the formats that it can have."""
     if isinstance(origin, Path) and origin.is_dir():
-        yield from _intakes_in(Directory(origin), format, options, rejected)
+        yield from _intakes_of(Directory(origin), format, options, rejected)
         return
     with opened(origin) as source:
-        if is_zip(source):
-            yield from _intakes_in(Zip(source), format, options, rejected)
-        elif is_tar(source):
-            yield from _intakes_in(Tar(source), format, options, rejected)
+        if archive := archive_of(source):
+            yield from _intakes_of(archive, format, options, rejected)
         else:
             yield _intake(source, format, options), [format] if format else _DETECTED
+
+
+def _intakes_of(
+    folder: Folder, format: Format | None, options: Options, rejected: list[Rejected]
+) -> Iterator[tuple[Intake, Sequence[Format]]]:
+    """Yield the files to read in a folder, or in each archive in one that has only archives.
+
+    What a service packs into several parts can have some without a conversation, such as pictures.
+    """
+    if not holds_archives(folder):
+        yield from _intakes_in(folder, format, options, rejected)
+        return
+    count, empty = 0, list[BadInput]()
+    for name in folder.names:
+        try:
+            with folder.unpacked(name) as archive:
+                try:
+                    for each in _intakes_in(archive, format, options, rejected):
+                        count += 1
+                        yield each
+                except BadInput as fault:
+                    empty.append(fault)
+        except BadInput as fault:  # a damaged one
+            rejected.append(_rejected(fault, name))
+    if empty and not count:
+        raise empty[0]
 
 
 def _intakes_in(
@@ -298,7 +324,7 @@ def _intakes_in(
         expected = by_name and name in picked[first]
         try:
             with folder.open(name) as source:
-                if not source.head.strip():
+                if _EMPTY.fullmatch(source.head):
                     continue
                 intake = _intake(source, format, options)
                 intake.folder, intake.seen = folder, seen
@@ -309,10 +335,14 @@ def _intakes_in(
                     yield intake, candidates
         except BadInput as fault:
             if expected:
-                where = fault.where or name
-                rejected.append(Rejected(where, str(fault).removeprefix(f"{where}: ")))
+                rejected.append(_rejected(fault, name))
     if not by_name and not count:
         raise BadInput(describe_folder(folder, *([format.name] if format else [])), folder.name)
+
+
+def _rejected(fault: BadInput, name: str) -> Rejected:
+    where = fault.where or name
+    return Rejected(where, str(fault).removeprefix(f"{where}: "))
 
 
 def _pick(folder: Folder, format: Format | None) -> dict[str, Sequence[str]]:

@@ -174,6 +174,18 @@ def _block(block: Object) -> Object:
     return {**block, **named, "type": parts.get(kind, kind)}
 
 
+def _chatbox_threads(intake: Intake, backup: Object) -> Iterator[Object]:
+    """Yield the threads of a backup of Chatbox, of which the last one lies in its session."""
+    kept = {key: each for key, each in backup.items() if key.startswith("session:")}
+    sessions = objects_in([*kept.values(), *objects_in(backup.get("chat-sessions"))])
+    others = {key: each for key, each in backup.items() if key not in (*kept, "chat-sessions")}
+    note_unread(intake.notes, {"settings": others}, [str(each.get("name")) for each in sessions])
+    for session in sessions:
+        threads = objects_in(session.get("threads"))
+        yield from threads
+        yield without(session, "threads")
+
+
 def _openrouter_chats(intake: Intake, chat: Object) -> Iterator[Object]:
     """Yield a chat of OpenRouter, with the items of its messages in them."""
     held, messages = chat.get("items"), chat.get("messages")
@@ -650,6 +662,7 @@ FORMATS = (
     *map(_row, ("sillytavern", "nextchat")),
     _row("aistudio", _chunk, unfold=_named_by_file),
     _row("cherry-studio", unfold=_cherry_topics),
+    _row("chatbox", unfold=_chatbox_threads),
     _row("openrouter", unfold=_openrouter_chats),
     _row("perplexity", _exchange),
     _row("anythingllm", _exchange),

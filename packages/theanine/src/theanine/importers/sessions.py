@@ -20,6 +20,7 @@ from typing import cast
 from theanine.errors import BadInput
 from theanine.importers.base import Entry, Intake
 from theanine.importers.dates import TURN, Calendar, positions
+from theanine.importers.words import notice_in
 from theanine.importers.written_dates import time_in_name
 from theanine.types import History, ImportedMemory, Transcript, Utterance
 
@@ -157,6 +158,9 @@ class ChatSessions:
 
     def add(self, message: Entry) -> Iterator[History]:
         """Add a message; yield the session before it if that has ended."""
+        if not message.attachment and (why := notice_in(message.text)):
+            self._intake.notes[why] += 1
+            return
         if message.at is None:
             self._intake.repaired(NO_TIME, message.where)
             if self._last is None:

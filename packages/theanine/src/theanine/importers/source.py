@@ -82,7 +82,7 @@ class Source:
         name: its name in messages: the file's name, or ``standard input``.
         path: the file, or None for a stream or a member of an archive.
         modified: when it was last changed, aware; None if unknown.
-        head: its first bytes, at most 64 KiB.
+        head: its first bytes after a byte order mark, at most 64 KiB.
     """
 
     def __init__(
@@ -102,6 +102,8 @@ class Source:
             self._stream = _recoded(stream, codec)
             weakref.finalize(self, self._stream.close)
             self.head = self._stream.read(_HEAD)
+        self._skipped = len(_UTF8_MARK) if self.head.startswith(_UTF8_MARK) else 0
+        self.head = self.head[self._skipped :]
 
     @property
     def suffix(self) -> str:
@@ -118,7 +120,7 @@ class Source:
         if assigned := _ASSIGNED.match(self.head):
             copy = _temporary_file()
             stream = self.raw()
-            stream.seek(assigned.end())
+            stream.seek(self._skipped + assigned.end())
             shutil.copyfileobj(stream, copy)
             end = copy.tell()
             copy.seek(max(0, end - _END))
@@ -169,7 +171,7 @@ class Source:
 
         A line that doesn't fit into the first 64 KiB is cut.
         """
-        text = self.head[self._skipped :].decode("utf-8", errors="replace")
+        text = self.head.decode("utf-8", errors="replace")
         lines = [line.strip() for line in text.split("\n")]
         return [line for line in lines if line][:count]
 
@@ -191,10 +193,6 @@ class Source:
     def text(self) -> str:
         """Return the whole text. Raises BadInput if it isn't UTF-8."""
         return decode(self.stream().read(), self.name, self._skipped)
-
-    @property
-    def _skipped(self) -> int:
-        return len(_UTF8_MARK) if self.head.startswith(_UTF8_MARK) else 0
 
 
 def _wide_codec(head: bytes) -> str:

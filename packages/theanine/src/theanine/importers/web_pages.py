@@ -131,7 +131,7 @@ def head_of(intake: Intake) -> str:
     text = intake.source.head.decode("utf-8", "replace")
     return (
         text
-        if re.match(r"\s*\ufeff?(?:<\?xml[^>]*>\s*)?<(?:!doctype|html|head|body|div)", text, re.I)
+        if re.match(r"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype|html|head|body|div)", text, re.I)
         else ""
     )
 
@@ -321,7 +321,8 @@ def discord_blocks(intake: Intake) -> Iterator[tuple[str, Object]]:
 def is_messenger_page(intake: Intake) -> bool:
     """Return whether a page is a chat of Messenger or Instagram."""
     head = head_of(intake)
-    return ("uiBoxWhite" in head and "noborder" in head) or _is_old_page(head)
+    new = ("uiBoxWhite" in head and "noborder" in head) or ("_a6-g" in head and "_a6-p" in head)
+    return new or _is_old_page(head)
 
 
 def _is_old_page(head: str) -> bool:
@@ -351,7 +352,7 @@ def _old_threads(intake: Intake) -> Iterable[Object]:
 
 def _new_thread(intake: Intake) -> Iterable[Object]:
     title, messages = "", list[object]()
-    for block in blocks(intake, "noborder", tags=("title",)):
+    for block in blocks(intake, "noborder", "_a6-g", tags=("title",)):
         if block.tag == "title":
             title = block.text()
             continue

@@ -32,6 +32,7 @@ from theanine.importers.folder import Folder
 from theanine.importers.schema import require_storable
 from theanine.importers.sessions import chat_sessions
 from theanine.importers.wording import wording
+from theanine.importers.words import notice_in
 from theanine.importers.written_dates import (
     MARKS,
     find_clock,
@@ -82,7 +83,6 @@ _ANDROID_FILE = re.compile(
 )
 _WORDING = wording("whatsapp")
 _EDITS = frozenset(_WORDING["edited"])
-_DELETED = frozenset(_WORDING["deleted"])
 _MEDIA = "a picture, a video or a recording"
 _APP_NOTES = tuple(
     re.compile(
@@ -445,7 +445,7 @@ def _content(intake: Intake, text: str) -> tuple[str, str]:
     """Return a message's words and what was shared; both empty for notes of WhatsApp itself."""
     first, _, rest = text.partition("\n")
     bare = _plain(text)
-    if bare == "null" or bare.rstrip(".").lower() in _DELETED:
+    if bare == "null" or notice_in(bare):
         return "", ""
     if (match := _PLACEHOLDER.fullmatch(bare)) and _is_sentence(match["mark"]):
         if not _OMITTED_WORDS.search(bare):

@@ -36,6 +36,7 @@ _REASONS = {why: re.compile(field, re.IGNORECASE) for why, field in wording("lef
 """Why the words of a field are no part of a dialogue, by its name."""
 _MAX_UNREAD = 40
 _DEEP = 40
+_LONGEST_NOTICE = 300
 _FULL_NAMES = (("givenName", "familyName"), ("first_name", "last_name"), ("firstName", "lastName"))
 """Fields of a person that are one name together."""
 _FIRST_NAMES = frozenset(first for first, _ in _FULL_NAMES)
@@ -153,6 +154,19 @@ def note_unread(
         if note not in notes and sum(each.startswith(UNREAD) for each in notes) >= _MAX_UNREAD:
             note = UNREAD + "more fields"
         notes[note] += 1
+
+
+_NOTICES = {
+    why: re.compile("|".join(words), re.IGNORECASE) for why, words in wording("notices").items()
+}
+
+
+def notice_in(text: str) -> str:
+    """Return why words that are a program's, in place of a message, are left out; else nothing."""
+    bare = text.strip(" \n\u200e\u200f.…。।()[]<>*_")
+    if len(bare) > _LONGEST_NOTICE:
+        return ""
+    return next((why for why, notice in _NOTICES.items() if notice.fullmatch(bare)), "")
 
 
 class Words:
