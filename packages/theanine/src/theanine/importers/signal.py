@@ -138,12 +138,17 @@ def _attachment(each: Object) -> str:
     return quoted(known or file_named(name), said_in(about, ("contentType", "fileName")))
 
 
-def _read_plain(intake: Intake) -> Iterator[History]:
-    """Read ``data.json`` of signal-export; the chat is named after its folder."""
+def _plain_sessions(intake: Intake) -> ChatSessions:
+    """Return the sessions of a chat by signal-export, which is named after its folder."""
     folder = PurePosixPath(intake.name).parent.name
     if not folder and intake.source.path:
         folder = intake.source.path.resolve().parent.name
-    sessions = ChatSessions(intake, intake.user_name(), folder or "chat")
+    return ChatSessions(intake, intake.user_name(), folder or "chat")
+
+
+def _read_plain(intake: Intake) -> Iterator[History]:
+    """Read ``data.json`` of signal-export."""
+    sessions = _plain_sessions(intake)
     for where, record in intake.records():
         with intake.catching():
             if record.get("deleted") or record.get("call"):
@@ -214,12 +219,55 @@ def _sigtop(intake: Intake, block: str, where: str) -> Iterator[Entry]:
     yield Entry(where, "user", name, text.strip(), shared, at=at)
 
 
+# signal-export: also a file of Markdown a chat.
+
+_MARKDOWN = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?)\] ([^:\n]{1,80}): ?(.*)")
+_REACTIONS = re.compile(r"\n\(- .+ -\)")
+_STICKER = re.compile(r"\n\(\( (.*) \)\)|\[([^\[\]\n]*)\]\(\.\./exported_stickers/[^()\n]*\) *")
+_MEDIA = re.compile(r"!?\[([^\[\]\n]*)\]\(\./media/[^\n]*?\)(?: {2}|(?=\s*$))", re.MULTILINE)
+_QUOTED = re.compile(r"\A\s*(?:> ?[^\n]*(?:\n|\Z))+\s*")
+
+
+def _read_markdown(intake: Intake) -> Iterator[History]:
+    """Read ``chat.md`` of signal-export."""
+    lines = [line.rstrip("\r") for _, line in intake.text_lines()]
+    heads = [(i, head) for i, line in enumerate(lines) if (head := _MARKDOWN.fullmatch(line))]
+    sessions = _plain_sessions(intake)
+    for (start, head), end in zip(heads, [*(i for i, _ in heads[1:]), len(lines)], strict=True):
+        where = f"{intake.name}, line {start + 1}"
+        text, quotes = _QUOTED.subn("", "\n".join([head[3], *lines[start + 1 : end]]))
+        text, reactions = _REACTIONS.subn("", text)
+        intake.notes[QUOTES] += quotes
+        intake.notes["reactions left out"] += reactions
+        files = [file_named(each) for each in _MEDIA.findall(text)]
+        signs = [a or b for a, b in _STICKER.findall(text)]
+        stickers = ["a sticker" if each == "sticker" else f"the sticker {each}" for each in signs]
+        text = storable(_STICKER.sub("", _MEDIA.sub("", text)).strip())
+        shared = storable(", ".join((*files, *stickers)))
+        name = (intake.options.speaker or _ME) if head[2] == _ME else head[2]
+        if text or shared:
+            with intake.catching():
+                at = intake.iso_date(head[1], where)
+                yield from sessions.add(Entry(where, "user", name, text, shared, at=at))
+        else:
+            intake.notes["deleted messages, calls and empty messages left out"] += 1
+    yield from sessions.end()
+
+
 FORMAT = format_named("signal", _read, _sniff)
 
 
-def _is_sigtop(intake: Intake) -> bool:
+def _is_markdown(intake: Intake) -> bool:
+    return intake.source.suffix == ".md" and bool(_MARKDOWN.fullmatch(intake.lines[0]))
+
+
+def _is_text(intake: Intake) -> bool:
     named = intake.lines[0].startswith("Conversation: ")
-    return named and any(line.startswith("Type: ") for line in intake.lines)
+    return _is_markdown(intake) or (named and any(x.startswith("Type: ") for x in intake.lines))
 
 
-SIGTOP = format_named("sigtop", _read_sigtop, _is_sigtop)
+def _read_text(intake: Intake) -> Iterator[History]:
+    return (_read_markdown if _is_markdown(intake) else _read_sigtop)(intake)
+
+
+SIGTOP = format_named("sigtop", _read_text, _is_text)

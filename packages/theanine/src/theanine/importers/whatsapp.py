@@ -76,8 +76,13 @@ _MARKED = r"<(?P<mark>[^<>\d:]{3,80})>"
 _PLACEHOLDER = re.compile(_MARKED)
 _EDITED = re.compile(rf"{_SPACE}{{0,3}}(?:{_LEFT_TO_RIGHT}<[^<>:]{{3,60}}>|{_MARKED})\Z")
 _IOS_FILE = re.compile(
-    rf"(?P<title>.*?)[{MARKS}]*<[^<>:]{{3,40}}:{_SPACE}(?P<file>[^<>]+)>(?P<more>.*)"
+    rf"(?P<title>.*?)(?P<own>{_LEFT_TO_RIGHT})?<[^<>:：\n]{{3,40}}[:：]{_SPACE}?"
+    r"(?P<file>[^<>\n]+(?(own)|\.\w{2,5}))>(?P<more>.*)",
+    re.DOTALL,
 )
+_IOS_MARK = re.compile(rf"(?:^|(?<=\s)){_LEFT_TO_RIGHT}(?P<kind>[^\n{_LEFT_TO_RIGHT}]+)$", re.M)
+_DOCUMENT = re.compile(rf"[^\n]+\.\w{{2,5}}|[^\n]*{_SPACE}•{_SPACE}[^\n]*")
+"""What iOS writes before the mark of a document: its name, and how many pages it has."""
 _ANDROID_FILE = re.compile(
     rf"[{MARKS}]*(?P<file>[^\n]{{1,200}}\.\w{{2,5}}){_SPACE}\([^()\n]{{3,60}}\)"
 )
@@ -454,8 +459,9 @@ def _content(intake: Intake, text: str) -> tuple[str, str]:
     if "\n" not in bare and _is_app_note(bare):
         _name(intake, bare, "a note of WhatsApp")
         return "", ""
-    if match := _IOS_FILE.fullmatch(first):
-        return _plain(f"{match['more']}\n{rest}"), _kind(match["file"])
+    if match := _IOS_FILE.fullmatch(text):
+        shared = _kind(match["file"])
+        return _plain(f"{_caption(match['title'], shared)}\n{match['more']}"), shared
     if match := _ANDROID_FILE.fullmatch(first):
         return _plain(rest), _kind(match["file"])
     if (found := _by_ios(text)) is not None:
@@ -470,17 +476,24 @@ def _content(intake: Intake, text: str) -> tuple[str, str]:
 
 def _by_ios(text: str) -> tuple[str, str] | None:
     """Return the words and what was shared of what iOS wrote itself; None for other messages."""
-    first, _, rest = text.partition("\n")
-    automatic = text.startswith(_LEFT_TO_RIGHT)
-    if not automatic and f" {_LEFT_TO_RIGHT}" not in first:
-        return None
-    if _OMITTED_WORDS.search(first):
-        name, mark, kind = first.removeprefix(_LEFT_TO_RIGHT).rpartition(_LEFT_TO_RIGHT)
-        name = _plain(name.split(_LEFT_TO_RIGHT)[0]).rstrip(" •") if mark else ""
-        return _plain(rest), _kind(name) if name else _kind(kind, _MEDIA)
+    for match in _IOS_MARK.finditer(text):
+        if _OMITTED_WORDS.search(match["kind"]):
+            title = text[: match.start()]
+            caption = _caption(title, _kind(match["kind"], _MEDIA))
+            name = "" if caption else _plain(title.rpartition(_LEFT_TO_RIGHT)[0] or title)
+            shared = _kind(name.rstrip(" •")) if name else _kind(match["kind"], _MEDIA)
+            return _plain(f"{caption}{text[match.end() :]}"), shared
     # A poll, an event or a place has words of its own; notes have none.
     bare = _plain(text)
-    return ("", "") if automatic and "\n" not in bare and "://" not in bare else None
+    return ("", "") if text.startswith(_LEFT_TO_RIGHT) and "\n" not in bare and "://" not in bare else None
+
+
+def _caption(title: str, shared: str) -> str:
+    """Return what stands before the mark of what was shared, if it isn't a document's name."""
+    title = _plain(title)
+    named = shared not in _WORDING["kinds"] or shared in ("a file", "a contact")
+    is_name = named and (_DOCUMENT.fullmatch(title) or title.split(" • ")[0] in shared)
+    return "" if is_name else title
 
 
 def _plain(text: str) -> str:
