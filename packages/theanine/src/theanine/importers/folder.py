@@ -79,7 +79,6 @@ class Folder(ABC):
             )
         ]
 
-
     @contextmanager
     def unpacked(self, name: str) -> Generator[Folder]:
         """Open an archive in the folder. Raises BadInput if it can't be read or is none."""

@@ -7,6 +7,7 @@ hold: times, a few names, roles, and words.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import html
 import io
@@ -24,9 +25,9 @@ from theanine.importers.base import SPEAKERS, Intake, Options, format_named
 from theanine.importers.folder import Folder
 from theanine.importers.schema import MAX_BYTES, Object, get, is_object, parse
 from theanine.importers.table import ROLES, Layout, first_of, layout_named, read_talks
-from theanine.importers.wording import read_data
+from theanine.importers.wording import read_data, wording
 from theanine.importers.words import in_snake_case, is_prose
-from theanine.importers.written_dates import any_time
+from theanine.importers.written_dates import any_time, find_date
 from theanine.types import History, Role
 
 FIELDS = (
@@ -34,39 +35,39 @@ FIELDS = (
     *("conversation", "roles", "people", "delimiter", "direction", "file", "subject", "left_out"),
     "shared",
 )
-_WORDS = (
-    "message|text|content|body|msg|words|prompt|response|comment|"
-    "message_?(?:text|body|content)|text_?message"
-)
-_NAMES = (
-    "author|sender|from|name|speaker|user|username|who|nick|display_?name|contact|"
-    "(?:author|sender|from|user|contact)_?name"
-)
-_TIMES = (
-    "time|date|timestamp|created|created_?at|sent|sent_?at|when|datetime|ts|"
-    "(?:message|sent|chat|msg)_?(?:date|time)|(?:date|time)_?sent"
-)
-_IDS = "id|uuid|message_?id|uid"
-_TALKS = (
-    "conversation|conversation_?id|thread|thread_?id|chat|chat_?id|channel|session|room|topic|"
-    "(?:chat|conversation)_?(?:session|name|title)"
-)
-_OUT = re.compile(r"out(?:going|box|bound)?|sent|from_?me", re.IGNORECASE)
-_IN = re.compile(r"in(?:coming|box|bound)?|received", re.IGNORECASE)
-_SENT, _GOT = (
-    re.compile(rf"{each.pattern}|{flag}", re.IGNORECASE)
-    for each, flag in ((_OUT, "1|true|yes"), (_IN, "0|false|no"))
-)
+_COLUMNS: Mapping[str, Mapping[str, str]] = wording("columns")
+"""Names of columns by language and field."""
+
+
+def _in_any(field: str, also: str = "") -> re.Pattern[str]:
+    words = (language[field] for language in _COLUMNS.values())
+    return re.compile("|".join([*words, *([also] if also else [])]), re.IGNORECASE)
+
+
+_WORDS, _NAMES, _TIMES, _TALKS = map(_in_any, ("words", "name", "time", "talk"))
+_IDS = re.compile("id|uuid|message_?id|uid", re.IGNORECASE)
+_OUT, _SERVICE = _in_any("out"), _in_any("service")
+_SENT, _GOT = _in_any("out", "1|true|yes"), _in_any("in", "0|false|no")
 _OURS = "is_?sender|(?:is_?)?from_?me|is_?mine|is_?outgoing"
 """Columns whose flags say whether the user sent a message."""
-_SERVICE = re.compile(r"notification|system|service|event|call", re.IGNORECASE)
-_DIRECTION = re.compile("|".join(each.pattern for each in (_OUT, _IN, _SERVICE)), re.IGNORECASE)
-_CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?\W?.{0,12}")
+_DIRECTION = _in_any("out", f"{_in_any('in').pattern}|{_SERVICE.pattern}")
+_DRAFT = re.compile(r"(?:is_)?(?:message_)?draft", re.IGNORECASE)
+_CLOCK = re.compile(r"[^\d\n]{0,12}\d{1,2}[:.]\d\d(?:[:.]\d\d)?\W?.{0,12}")
 _XML = re.compile(r"\s*<(?:\?xml|msg)\b.*", re.DOTALL)
 _TITLES = re.compile(r"<(?:title|des)>(?:<!\[CDATA\[)?([^<\]]+)")
 _URLS = re.compile(r"[,;|\s]+(?=https?://)")
 _PATH = re.compile(r"^https?://[^?#]*/(?=[^/?#])")
-_FILES = "attachment|attachments|file|media|attachment_?name|file_?name"
+_NO_VALUE = frozenset(("NULL", r"\N", "(null)", "<null>", "[NULL]"))
+"""What databases write in a cell that has nothing."""
+_SEPARATOR = re.compile(r'"?sep=(?P<mark>[,;\t|])"?\s*', re.IGNORECASE)
+"""A first line that tells Excel what is between the columns."""
+_IN_NUMBERS, _MONTHS = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-]\d{4}"), 12
+_BEFORE_HEADING = 20
+"""Lines among which the first that isn't blank has the names of the columns."""
+_UTF8 = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
+"""A character in UTF-8, which few bytes of text in another charset look like."""
+_GARBLED = re.compile(r"[À-ÖØ-öø-ÿ]{4}")
+"""What another script looks like in a charset of Western Europe."""
 _ROWS: Sequence[Mapping[str, Any]] = read_data("formats.toml")["csv"]["rows"]
 _DELIMITERS = ",;\t|"
 _SAMPLE = 200
@@ -149,39 +150,74 @@ def _read(intake: Intake) -> Iterator[History]:
 
 def sniff_delimiter(intake: Intake) -> str:
     """Return the character between the columns of a CSV, by its heading."""
-    heading = _heading(intake)
-    return max(
-        _DELIMITERS, key=lambda each: len(next(csv.reader([heading], delimiter=each), list[str]()))
-    )
+    told = _SEPARATOR.fullmatch("".join(intake.source.peek(1)))
+    return told["mark"] if told else _delimiter(_heading(intake, _charset(intake)))
 
 
-def _heading(intake: Intake) -> str:
-    return intake.source.peek(1)[0].replace("\r", " ").replace("\0", " ")
+def _delimiter(heading: str) -> str:
+    return max(_DELIMITERS, key=lambda each: len(_cells(heading, each)))
+
+
+def _cells(heading: str, delimiter: str) -> list[str]:
+    return [each.strip() for each in next(csv.reader([heading], delimiter=delimiter), list[str]())]
+
+
+def _heading(intake: Intake, charset: str) -> str:
+    lines = intake.source.head.decode(charset, "replace").split("\n", _BEFORE_HEADING)
+    lines = [line for each in lines[:_BEFORE_HEADING] if (line := each.strip())]
+    line = "".join(next((x for x in lines if not _SEPARATOR.fullmatch(x)), ""))
+    return line.replace("\r", " ").replace("\0", " ")
+
+
+def _charset(intake: Intake, *, whole: bool = False) -> str:
+    """Return the charset of a CSV: UTF-8, or that of Excel in the language of its heading."""
+    data = intake.source.stream().read() if whole else intake.source.head
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data, final=whole)
+    except UnicodeDecodeError:
+        beyond = len(data.translate(None, bytes(range(128))))
+        found = {
+            charset: (len(mapping), charset)
+            for language in _COLUMNS
+            for charset in [_COLUMNS[language]["charset"]]
+            for heading in [_heading(intake, charset)]
+            if (mapping := _in_language(_cells(heading, _delimiter(heading)), language))
+        }
+        _, charset = max(found.values(), key=lambda each: each[0], default=(0, "utf-8"))
+        text = data.decode(charset, "ignore")
+        if sum(map(len, _UTF8.findall(data))) < beyond / 2 and not _GARBLED.search(text):
+            return charset
+    return "utf-8"
 
 
 def csv_heading(intake: Intake) -> Sequence[str]:
     """Return the names of the columns of a CSV; nothing for a text that is none."""
     if intake.kind != "text" or not intake.lines:
         return ()
-    row = next(csv.reader([_heading(intake)], delimiter=sniff_delimiter(intake)), list[str]())
-    names = [name.strip() for name in row]
+    names = _cells(_heading(intake, _charset(intake)), sniff_delimiter(intake))
     return names if len(names) > 1 and all(0 < len(name) < 60 for name in names) else ()
 
 
 def csv_rows(intake: Intake, delimiter: str) -> Iterator[tuple[str, Object]]:
     """Yield the rows of a CSV by their columns' names, with their places. Raises BadInput."""
     csv.field_size_limit(MAX_BYTES)
-    text = io.TextIOWrapper(cast("Any", intake.source.stream()), "utf-8", newline="")
+    if (charset := _charset(intake, whole=True)) != "utf-8":
+        intake.repaired(f"tables in the charset {charset}", intake.name)
+    stream = intake.source.stream()
+    if skipped := bool(_SEPARATOR.fullmatch("".join(intake.source.peek(1)))):
+        stream.readline()
+    text = io.TextIOWrapper(cast("Any", stream), charset, newline="")
     reader = csv.DictReader(text, delimiter=delimiter)
     try:
         for row in reader:
-            where = f"{intake.name}, line {reader.line_num}"
+            where = f"{intake.name}, line {reader.line_num + skipped}"
             extra = row.pop(None, None)
             if extra:
                 intake.repaired("cells without a column", where)
-            yield where, {str(key).strip(): value for key, value in row.items() if value}
+            said = (each for each in row.items() if each[1] and each[1].strip() not in _NO_VALUE)
+            yield where, {str(key).strip(): value for key, value in said}
     except (csv.Error, UnicodeDecodeError) as fault:
-        where = f"{intake.name}, line {reader.line_num + 1}"
+        where = f"{intake.name}, line {reader.line_num + skipped + 1}"
         raise BadInput(f"not CSV in UTF-8 ({fault}); save it as that", where) from None
     finally:
         text.detach()  # the source stays open
@@ -212,11 +248,13 @@ def _directed(
     )
     words, time, name = (_columns(mapping, each) for each in ("words", "time", "name"))
     rows = list(rows)
+    for _, row in rows if clock else ():
+        if _CLOCK.fullmatch(str(row.get(clock, "")).strip()):
+            row[time[0]] = f"{row.get(time[0], '')} {row.pop(clock)}".strip()
+    _order_dates([row for _, row in rows], time)
     others = {first_of(row, name) for _, row in rows if _GOT.fullmatch(str(row.get(direction, "")))}
     for where, row in rows:
         value = str(row.pop(direction, "")) if direction else ""
-        if clock and _CLOCK.fullmatch(str(row.get(clock, "")).strip()):
-            row[time[0]] = f"{row.get(time[0], '')} {row.pop(clock)}".strip()
         if _XML.fullmatch(text := str(row.get(words[0], ""))):  # WeChat's
             row[words[0]] = ": ".join(map(html.unescape, _TITLES.findall(text)))
         if _SERVICE.fullmatch(value):
@@ -229,6 +267,24 @@ def _directed(
             names = [_PATH.sub("", each) for each in _URLS.split(str(attached))]
             row["attachments"] = [{"name": name} for name in names]
         yield where, row
+
+
+def _order_dates(rows: Sequence[Object], columns: Sequence[str]) -> None:
+    """Write dates in numbers anew if those of the whole table tell that the month comes first."""
+    for column in columns:
+        found = [
+            (row, text, date, numbers)
+            for row in rows
+            for text in [str(row.get(column, ""))]
+            if (date := find_date(text)) and (numbers := _IN_NUMBERS.match(text, date.span[0]))
+        ]
+        firsts, seconds = (max((int(each[3][n]) for each in found), default=0) for n in (1, 2))
+        if not firsts <= _MONTHS < seconds:
+            continue
+        for row, text, date, _ in found:
+            date = date.swapped if date.swappable else date
+            day = f"{date.year or ''}-{date.month:02}-{date.day:02}".lstrip("-")
+            row[column] = f"{text[: date.span[0]]}{day}{text[date.span[1] :]}"
 
 
 def _columns(mapping: Mapping[str, object], field: str) -> Sequence[str]:
@@ -245,20 +301,38 @@ def _csv_mapping(names: Sequence[str]) -> dict[str, object] | None:
         if {row["words"], row["direction"], row["time"][0]} <= {*names}:
             return dict(row)
 
-    def named(pattern: str) -> str:
-        found = (each for each in names if re.fullmatch(pattern, each.replace(" ", "_"), re.I))
+    found = (_in_language(names, language) for language in _COLUMNS)
+    return max(filter(None, found), key=len, default=None)
+
+
+def _in_language(names: Sequence[str], language: str) -> dict[str, object] | None:
+    """Return the mapping of columns that are named in a language, or in English; or None."""
+
+    def named(field: str) -> str:
+        patterns = (_COLUMNS[each][field] for each in dict.fromkeys((language, "en")))
+        plain = [re.sub(r"\s+", "_", each.casefold()) for each in names]
+        found = (
+            name
+            for pattern in patterns
+            for name, each in zip(names, plain, strict=True)
+            if re.fullmatch(pattern, each, re.IGNORECASE)
+        )
         return next(found, "")
 
-    words, name, time = named(_WORDS), named(_NAMES), named(_TIMES)
-    if not words or not (name or named("role")) or not time:
+    words, name, time, role = map(named, ("words", "name", "time", "role"))
+    if not words or not (name or role) or not time:
         return None
     mapping: dict[str, object] = {"words": words, "name": name, "time": time}
-    if (day := named("date")) and (clock := named("time")):
+    if (day := named("day")) and (clock := named("clock")) and day != clock:
         mapping |= {"time": day, "clock": clock}
-    mapping["role"] = [each for each in (named("role"), name) if each]
-    mapping["conversation"] = named(_TALKS)
-    mapping["file"], mapping["subject"] = named(_FILES), named("subject")
-    if draft := named("(?:is_)?(?:message_)?draft"):
+    mapping["role"] = [each for each in (role, name) if each]
+    mapping |= {
+        field: column
+        for field, kind in (("conversation", "talk"), ("file", "file"), ("subject", "subject"))
+        if (column := named(kind)) and column not in (words, name)
+    }
+    drafts = (each for each in names if _DRAFT.fullmatch(each.replace(" ", "_")))
+    if draft := next(drafts, ""):
         mapping["left_out"] = {f"{draft}=(?i)yes|true|1": "drafts left out"}
     return mapping
 
@@ -436,9 +510,9 @@ def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
         yield path, value
 
 
-def _is_named(path: str, pattern: str) -> bool:
+def _is_named(path: str, pattern: re.Pattern[str]) -> bool:
     key = in_snake_case(path.rpartition(".")[2]).replace(" ", "_")
-    return re.fullmatch(pattern, key, re.IGNORECASE) is not None
+    return pattern.fullmatch(key) is not None
 
 
 def _pick_csv(folder: Folder) -> Sequence[str]:

@@ -93,7 +93,7 @@ TEXT_SUFFIXES = (
 )
 _BEGINS_JSON = re.compile(rb'\s*\{\s*"[^"\n]{1,80}"\s*:')
 _EMPTY = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})?\s*")
-"""A file of an export that has nothing in it, such as the list of messages of a chat without any."""
+"""A file of an export that has nothing in it, such as the messages of a chat without any."""
 _BRACKETED_TEXT = re.compile(r"\[(?:\d{1,4}([./-])\d{1,2}\1\d{1,4}|\d{1,2}:\d\d|LINE\])")
 
 

@@ -158,9 +158,6 @@ class ChatSessions:
 
     def add(self, message: Entry) -> Iterator[History]:
         """Add a message; yield the session before it if that has ended."""
-        if not message.attachment and (why := notice_in(message.text)):
-            self._intake.notes[why] += 1
-            return
         if message.at is None:
             self._intake.repaired(NO_TIME, message.where)
             if self._last is None:
@@ -221,6 +218,9 @@ class ChatSessions:
         session = SessionBuilder(key, self._intake.notes, title=self._chat)
         uses = Counter[str]()
         for message in messages:
+            if not message.attachment and (why := notice_in(message.text)):
+                self._intake.notes[why] += 1
+                continue
             message.name = message.name or self._intake.speaker_of("user")
             key = message.key or _digest(message)
             uses[key] += 1

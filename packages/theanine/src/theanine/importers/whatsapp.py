@@ -485,7 +485,11 @@ def _by_ios(text: str) -> tuple[str, str] | None:
             return _plain(f"{caption}{text[match.end() :]}"), shared
     # A poll, an event or a place has words of its own; notes have none.
     bare = _plain(text)
-    return ("", "") if text.startswith(_LEFT_TO_RIGHT) and "\n" not in bare and "://" not in bare else None
+    return (
+        ("", "")
+        if text.startswith(_LEFT_TO_RIGHT) and "\n" not in bare and "://" not in bare
+        else None
+    )
 
 
 def _caption(title: str, shared: str) -> str:
