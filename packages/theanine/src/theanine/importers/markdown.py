@@ -26,14 +26,10 @@ from theanine.importers.wording import wording
 from theanine.importers.written_dates import ISO_DATE, NUMBER, find_date
 from theanine.types import History, Role
 
-_USERS = "user|you|human|me|prompt|question|q|user input"
-_ASSISTANTS = (
-    r"assistant|ai|response|answer|a|bot|model|chatgpt|gpt(?:[- ][\w.]+)?|claude|gemini|copilot|"
-    r"perplexity|deepseek|grok|mistral|le chat|llama|qwen|kimi|cursor|windsurf|cascade|agent|"
-    r"planner response"
-)
+_SIDES = wording("markdown")
+_USERS, _ASSISTANTS = ("|".join(_SIDES[each]) for each in ("users", "assistants"))
 # Everything is bounded, as a line can be very long.
-_NAME = rf"(?:(?P<user>{_USERS})|(?P<assistant>{_ASSISTANTS}))(?: said)?"
+_NAME = rf"(?:(?P<user>{_USERS})|(?P<assistant>{_ASSISTANTS}))"
 _STAMP = (
     r"(?P<stamp>(?:\s{0,3}[-–—|,]?\s{0,3}[(\[_*]{0,3}\d{4}-\d\d-\d\d[^\n]{0,40}?[)\]_*]{0,3})?)"
 )
@@ -44,7 +40,10 @@ _BOLD = re.compile(
     rf"[^\w\n*#>`|-]{{0,4}}\*\*\s?{_NAME}\s?(?::\s?\*\*|\*\*\s?:){_STAMP}\s?(?P<rest>.*)",
     re.IGNORECASE,
 )
-_BOLD_LINE = re.compile(rf"\*\*\s?{_NAME}\s?\*\*{_STAMP}\s{{0,4}}", re.IGNORECASE)
+_BOLD_LINE = re.compile(
+    rf"_?\*\*\s?{_NAME}(?:\s\((?P<within>[^()\n]{{1,60}})\))?\s?\*\*_?{_STAMP}\s{{0,4}}",
+    re.IGNORECASE,
+)
 _RULE = re.compile(r"\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*")
 _FIELD = re.compile(r"(?P<key>[^\W\d_][\w -]{0,40})(?:::?\s+|：\s*)(?P<value>\S.*)")
 _LOGO = re.compile(r"<img\b[^<>]*\bperplexity\b[^<>]*>")
@@ -114,8 +113,9 @@ def _turns(lines: Sequence[str], start: int) -> Iterator[_Turn]:
         if match:
             if turn:
                 yield turn
-            turn = _Turn("user" if match["user"] else "assistant", match["stamp"], number)
-            rest = match.groupdict().get("rest")
+            groups = match.groupdict()
+            stamp, rest = groups["stamp"] or groups.get("within") or "", groups.get("rest")
+            turn = _Turn("user" if match["user"] else "assistant", stamp, number)
             turn.lines += [rest] if rest else []
         elif turn and (fence or not _RULE.fullmatch(line)):
             turn.lines.append(line)
@@ -166,8 +166,11 @@ def _title(lines: Sequence[str]) -> str:
 def _times(intake: Intake, turns: Sequence[_Turn], date: str) -> tuple[list[datetime], bool]:
     """Return the turns' times and whether they are real: from headings, or the front matter."""
     stamps = [match[0] if (match := ISO_DATE.search(turn.stamp)) else "" for turn in turns]
-    if all(":" in stamp for stamp in stamps):
-        return [intake.iso_date(stamp, intake.name) for stamp in stamps], True
+    if ":" in stamps[0]:  # some write it above questions only
+        times: list[datetime] = []
+        for stamp in stamps:
+            times.append(intake.iso_date(stamp, intake.name) if ":" in stamp else times[-1])
+        return times, True
     if at := intake.date_in(date or next(filter(None, stamps), "")):
         return positions(at, len(turns)), True
     calendar = Calendar(intake.options.start)

@@ -32,7 +32,7 @@ from theanine.importers.folder import Folder
 from theanine.importers.schema import require_storable
 from theanine.importers.sessions import chat_sessions
 from theanine.importers.wording import wording
-from theanine.importers.words import notice_in
+from theanine.importers.words import OWN_WORDS, notice_in
 from theanine.importers.written_dates import (
     MARKS,
     find_clock,
@@ -96,9 +96,7 @@ _APP_NOTES = tuple(
     for about in (("message", "gone"), ("message", "waiting"), ("missed", "call"))
 )
 """Notes by what they are about: a message that is gone or awaited, or a missed call."""
-_OWN_WORDS = re.compile(
-    r"(?:i|ich|yo|je|j'|io|eu|ik|jag|jeg|ja|я|minä|ben)\b|.*[?!,;@]", re.IGNORECASE
-)
+_OWN_WORDS = re.compile(rf"(?:{OWN_WORDS})\b|.*[?!,;@]", re.IGNORECASE)
 _TITLE = re.compile(
     r"^.*?whatsapp[- ]*(?:chat|conversation)?"
     r"(?:\s+(?:with|mit|con|avec|com|met|sa|s)\s+|\s*-\s*)",

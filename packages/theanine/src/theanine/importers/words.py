@@ -35,6 +35,8 @@ UNREAD = "words in other fields left out: "
 _REASONS = {why: re.compile(field, re.IGNORECASE) for why, field in wording("left_out").items()}
 """Why the words of a field are no part of a dialogue, by its name."""
 _MAX_UNREAD = 40
+OWN_WORDS = "i|ich|yo|je|j'|io|eu|ik|jag|jeg|ja|я|minä|ben|أنا|मैंने|我|나는|내가|제가|私"
+"""What people begin with when they tell of themselves, as no program does."""
 _DEEP = 40
 _LONGEST_NOTICE = 300
 _FULL_NAMES = (("givenName", "familyName"), ("first_name", "last_name"), ("firstName", "lastName"))
@@ -161,10 +163,13 @@ _NOTICES = {
 }
 
 
+_OWN = re.compile(rf"(?:{OWN_WORDS})\b", re.IGNORECASE)
+
+
 def notice_in(text: str) -> str:
     """Return why words that are a program's, in place of a message, are left out; else nothing."""
     bare = text.strip(" \n\u200e\u200f.…。।()[]<>*_")
-    if len(bare) > _LONGEST_NOTICE:
+    if len(bare) > _LONGEST_NOTICE or (_OWN.match(bare) and "encrypted" not in bare):
         return ""
     return next((why for why, notice in _NOTICES.items() if notice.fullmatch(bare)), "")
 
