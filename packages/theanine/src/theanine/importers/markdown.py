@@ -44,6 +44,7 @@ _BOLD_LINE = re.compile(
     rf"_?\*\*\s?{_NAME}(?:\s\((?P<within>[^()\n]{{1,60}})\))?\s?\*\*_?{_STAMP}\s{{0,4}}",
     re.IGNORECASE,
 )
+_FORMS = (_HEADING, _BOLD, _BOLD_LINE)
 _RULE = re.compile(r"\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*")
 _FIELD = re.compile(r"(?P<key>[^\W\d_][\w -]{0,40})(?:::?\s+|：\s*)(?P<value>\S.*)")
 _LOGO = re.compile(r"<img\b[^<>]*\bperplexity\b[^<>]*>")
@@ -67,11 +68,14 @@ class _Turn:
 
 def is_chat(lines: Sequence[str]) -> bool:
     """Return whether the first lines of a file name both sides of a chat."""
-    return {bool(match["user"]) for line in lines if (match := _match(line))} == {True, False}
+    return _form(lines) is not None
 
 
-def _match(line: str) -> re.Match[str] | None:
-    return _HEADING.fullmatch(line) or _BOLD.fullmatch(line) or _BOLD_LINE.fullmatch(line)
+def _form(lines: Sequence[str]) -> re.Pattern[str] | None:
+    """Return how a text names both sides of a chat, or None; what has another form is words."""
+    found = {form: [m for line in lines if (m := form.fullmatch(line))] for form in _FORMS}
+    both = [form for form, ms in found.items() if {bool(m["user"]) for m in ms} == {True, False}]
+    return max(both, key=lambda form: len(found[form]), default=None)
 
 
 def _read(intake: Intake) -> Iterator[History]:
@@ -104,12 +108,13 @@ def _read(intake: Intake) -> Iterator[History]:
 def _turns(lines: Sequence[str], start: int) -> Iterator[_Turn]:
     turn: _Turn | None = None
     fence = ""
+    form = _form(lines[start:]) or _HEADING
     for number, raw in enumerate(lines[start:], start + 1):
         line = raw.removesuffix("\r")
         stripped = line.lstrip()
         if stripped.startswith(("```", "~~~")):
             fence = "" if fence and stripped.startswith(fence) else fence or stripped[:3]
-        match = None if fence else _match(line)
+        match = None if fence else form.fullmatch(line)
         if match:
             if turn:
                 yield turn
@@ -159,7 +164,9 @@ def _date_above(lines: Sequence[str]) -> str:
 
 
 def _title(lines: Sequence[str]) -> str:
-    heading = next((line for line in lines if line.startswith("# ") and not _match(line)), "")
+    heading = next(
+        (line for line in lines if line.startswith("# ") and not _HEADING.fullmatch(line)), ""
+    )
     return heading.lstrip("# ").strip()
 
 

@@ -65,7 +65,7 @@ class Layout:
         current, talk_id, title, talk_time: names of a conversation's fields.
         roles: roles by the names that this format has for them, in lower case.
         ours: names of fields that are true if the user wrote the message.
-        talk: the path to the id of its conversation, of messages that lie in one list.
+        talk: names of a message's field with the id of its conversation, of messages in one list.
         thread: names of a message's field with the id of the message that began its thread.
         people: whether it is a chat between people, whose sessions are cut at pauses.
         own: whether all of it is the user's own, such as notes.
@@ -92,7 +92,7 @@ class Layout:
     subject: Sequence[Path] = ()
     thread: Sequence[Path] = ()
     talks: Path = ""
-    talk: Path = ""
+    talk: Sequence[Path] = ()
     item: Path = ""
     roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
     people: bool = False
@@ -351,6 +351,11 @@ def read_talks(
                 intake.notes[NO_TEXT] += 1
             elif messages is None:
                 loose.append((where, record))
+            elif len(talks := _by_talk(messages, layout)) > 1:
+                note_unread(intake.notes, without(record, path or ""), ())
+                for key, group in talks.items():
+                    talk = Talk(intake, layout, {}, key or intake.stem, where, calendar)
+                    yield from talk.read([*group.values()], read, name)
             else:
                 session = Talk(intake, layout, record, f"{intake.stem}/{number}", where, calendar)
                 yield from session.read(messages, read, name)
@@ -358,16 +363,23 @@ def read_talks(
         about = _header(loose, layout)
         if not about:
             about, intake.around = intake.around, {}
-        talks: dict[str, list[tuple[str, Object]]] = {}
-        for where, record in loose:
-            id = key_of(get(record, layout.talk)) if layout.talk else None
-            record = without(record, layout.talk) if id else record
-            talks.setdefault(id or intake.stem, []).append((where, record))
-        for key, group in talks.items():
-            rows: list[object] = [record for _, record in group]
-            places = [where for where, _ in group]
-            talk = Talk(intake, layout, about, key, intake.name, calendar)
-            yield from talk.read(rows, read, name, places=places)
+        for key, group in _by_talk([record for _, record in loose], layout).items():
+            places = [loose[i][0] for i in group]
+            talk = Talk(intake, layout, about, key or intake.stem, intake.name, calendar)
+            yield from talk.read([*group.values()], read, name, places=places)
+
+
+def _by_talk(messages: object, layout: Layout) -> Mapping[str, Mapping[int, object]]:
+    """Return the messages of a list with their places, by the id of their conversation or ""."""
+    talks: dict[str, dict[int, object]] = {}
+    for i, message in enumerate(
+        cast("list[object]", messages) if isinstance(messages, list) else ()
+    ):
+        id = key_of(first_of(message, layout.talk)) or ""
+        for path in layout.talk if id and is_object(message) else ():
+            message = without(cast("Object", message), path)
+        talks.setdefault(id, {})[i] = message
+    return talks
 
 
 def looks_like_talk(record: Object, layout: Layout) -> bool:
