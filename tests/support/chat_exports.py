@@ -583,6 +583,21 @@ def _aistudio(folder: Path, said: Sequence[Said]) -> Path:
     return save(folder, "Ferry", json.dumps(chat))
 
 
+def _chatbox(folder: Path, said: Sequence[Said]) -> Path:
+    messages = [
+        {
+            "id": f"m{each.minutes}",
+            "role": each.side,
+            "contentParts": [{"type": "text", "text": each.text}],
+            "timestamp": int(each.at.timestamp() * 1000),
+        }
+        for each in said
+    ]
+    session: Json = {"id": "s-1", "name": "Ferry", "type": "chat", "messages": messages}
+    backup: Json = {"settings": {}, "chat-sessions-list": [], "session:s-1": session}
+    return save(folder, "chatbox-exported-data.json", backup)
+
+
 def _cherry_studio(folder: Path, said: Sequence[Said]) -> Path:
     messages = [
         {
@@ -1129,6 +1144,7 @@ WRITERS: Mapping[str, Writer] = {
     "chatbot-ui": _chatbot_ui,
     "mistral": _mistral,
     "aistudio": _aistudio,
+    "chatbox": _chatbox,
     "cherry-studio": _cherry_studio,
     "nextchat": _nextchat,
     "openrouter": _openrouter,

@@ -144,11 +144,47 @@ def test_a_zip_bomb_is_refused(tmp_path: Path) -> None:
     assert caught.value.where == "bomb.zip, conversations.json"
 
 
-def test_archives_in_archives_are_named(tmp_path: Path) -> None:
-    inner = save_zip(tmp_path / "inner.zip", {"conversations.json": []})
-    outer = save_zip(tmp_path / "outer.zip", {"inner.zip": inner.read_bytes()})
+def test_archives_of_one_export_are_read(tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for id in ("a", "b"):
+        talk = chatgpt_conversation(id, [f"Hello, {id}.", "Hi."])
+        save_zip(parts / f"part-{id}.zip", {"conversations.json": [talk]})
+    save_zip(parts / "pictures.zip", {"a.jpg": b"x"})
+    files = {each.name: each.read_bytes() for each in parts.iterdir()}
+    for export in (parts, save_zip(tmp_path / "outer.zip", files)):
+        (history,) = read_histories(export).histories
+        assert [each.key for each in history.transcripts] == ["a", "b"]
+
+
+def test_archives_in_archives_are_opened_once(tmp_path: Path) -> None:
+    files: dict[str, object] = {"conversations.json": [chatgpt_conversation("a", ["Hello."])]}
+    for name in ("inner.zip", "middle.zip", "outer.zip"):
+        files = {name: save_zip(tmp_path / name, files).read_bytes()}
     with pytest.raises(BadInput, match="holds only other archives, such as inner"):
+        read_histories(tmp_path / "outer.zip")
+
+
+def test_a_damaged_archive_among_others_is_named(tmp_path: Path) -> None:
+    inner = save_zip(
+        tmp_path / "a.zip", {"conversations.json": [chatgpt_conversation("a", ["A."])]}
+    )
+    files = {"a.zip": inner.read_bytes(), "b.zip": b"PK\x03\x04"}
+    outer = save_zip(tmp_path / "outer.zip", files)
+    with pytest.raises(BadInput, match=r"b\.zip: a damaged zip archive"):
         read_histories(outer)
+    reading = read_histories(outer, keep_going=True)
+    assert [each.where for each in reading.rejected] == ["b.zip"]
+    assert len(reading.histories) == 1
+
+
+@pytest.mark.parametrize("empty", [[], {}, b"", b" [\n ]\n"])
+def test_an_empty_file_beside_others_is_passed_over(empty: object, tmp_path: Path) -> None:
+    message = {"ID": 1, "Timestamp": "2024-05-13 19:01:00", "Contents": "Hello.", "Attachments": ""}
+    files = {"messages/c1/messages.json": [message], "messages/c2/messages.json": empty}
+    package = save_zip(tmp_path / "package.zip", files)
+    (history,) = read_histories(package).histories
+    assert [turn.text for turn in history.transcripts[0].turns] == ["Hello."]
 
 
 def test_damaged_and_encrypted_archives_are_named(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from support.history_samples import Json, save
 from theanine.errors import BadInput
 from theanine.importers import ImportedHistories, read_histories
 from theanine.importers.charsets import decode_charset
+from theanine.importers.wording import wording
+from theanine.importers.words import notice_in
 
 
 def said(reading: ImportedHistories) -> list[tuple[str, str, str]]:
@@ -356,3 +358,256 @@ def test_a_thread_of_perplexity_as_markdown(tmp_path: Path) -> None:
         ("user", "Two coats?"),
         ("assistant", "Yes."),
     ]
+
+
+def read_text(folder: Path, name: str, text: str, charset: str = "utf-8") -> ImportedHistories:
+    file = folder / name
+    file.write_bytes(text.encode(charset))
+    return read_histories(file)
+
+
+TABLES = {
+    "de": ("Datum;Uhrzeit;Absender;Nachricht", "13.05.2024;21:56", "Jörg", "Schön, 20 €"),
+    "es": ("Fecha;Hora;Remitente;Mensaje", "13/05/2024;21:56", "Íñigo", "¿Mañana?"),
+    "fr": ("Date;Heure;Expéditeur;Message", "13/05/2024;21:56", "Zoé", "C’est prêt"),
+    "it": ("Data;Ora;Mittente;Messaggio", "13/05/2024;21:56", "Niccolò", "Perché no"),
+    "pt": ("Data;Hora;Remetente;Mensagem", "13/05/2024;21:56", "João", "Amanhã não"),
+    "hr": ("Datum;Vrijeme;Pošiljatelj;Poruka", "13.05.2024.;21:56", "Željko", "Već šaljem"),
+    "ru": ("Дата;Время;Отправитель;Сообщение", "13.05.2024;21:56", "Анна", "Паруса сухие"),
+    "ar": ("التاريخ;الوقت;المرسل;الرسالة", "13/05/2024;21:56", "آنا", "الأشرعة جافة"),
+    "hi": ("दिनांक;समय;प्रेषक;संदेश", "13/05/2024;21:56", "आना", "पाल सूखे हैं"),
+    "tr": ("Tarih;Saat;Gönderen;Mesaj", "13.05.2024;21:56", "Ayşe", "Yarın gelirim"),
+    "ko": ("날짜;시간;보낸 사람;메시지", "2024-05-13;오후 9:56", "아나", "돛이 말랐어요"),
+    "zh": ("日期;时间;发送者;内容", "2024/5/13;21:56", "安娜", "帆已经干了"),
+    "ja": ("日付;時刻;送信者;メッセージ", "2024/5/13;21:56", "アナ", "帆は乾いたよ"),
+    "en": ("Date;Time;Sender;Message", "5/13/2024;9:56 PM", "Zoë", "It’s dry"),
+}
+
+
+@pytest.mark.parametrize("excel", [True, False])
+@pytest.mark.parametrize("language", TABLES)
+def test_a_table_in_the_language_and_charset_of_its_program(
+    language: str, excel: bool, tmp_path: Path
+) -> None:
+    heading, time, name, words = TABLES[language]
+    charset = wording("columns")[language]["charset"] if excel else "utf-8"
+    text = f"{heading}\r\n{time};{name};{words}\r\n"
+    reading = read_text(tmp_path, "chat.csv", text, charset)
+    assert said(reading) == [("2024-05-13 21:56", name, words)]
+
+
+def test_a_damaged_table_in_utf_8_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "chat.csv"
+    text = "Datum;Absender;Nachricht\n13.05.2024;Jörg;Schöne Grüße, Änne\n".encode()
+    file.write_bytes(text.replace("ü".encode(), b"\xfc"))
+    with pytest.raises(BadInput, match="not CSV in UTF-8"):
+        read_histories(file)
+
+
+@pytest.mark.parametrize("nothing", ["NULL", r"\N", "(null)", "<null>", "[NULL]"])
+def test_a_cell_without_a_value_has_no_words(nothing: str, tmp_path: Path) -> None:
+    rows = ["sender\tbody\tsent_at", f"Ana\t{nothing}\t2024-05-13 21:56:00"]
+    rows.append("Bo\tNULL is a word.\t2024-05-13 21:57:00")
+    reading = read_text(tmp_path, "messages.tsv", "\n".join(rows))
+    assert said(reading) == [("2024-05-13 21:57", "Bo", "NULL is a word.")]
+    assert reading.notes["empty messages left out"] == 1
+
+
+def test_the_dates_of_a_table_tell_whether_the_month_comes_first(tmp_path: Path) -> None:
+    rows = ["sep=,", "Date,Time,From,Message", "04/05/2024,21:56,Ana,One", "04/25/2024,8:05,Bo,Two"]
+    reading = read_text(tmp_path, "chat.csv", "\r\n".join(rows))
+    assert [at for at, _, _ in said(reading)] == ["2024-04-05 21:56", "2024-04-25 08:05"]
+
+
+NOTICES = [
+    "This message was deleted",
+    "This message has been deleted.",
+    "Message deleted by Bo",
+    "unsent a message.",
+    "Bo unsent a message.",
+    "Diese Nachricht wurde gelöscht.",
+    "Bo hat eine Nachricht gelöscht",
+    "Se eliminó este mensaje.",
+    "Mensaje eliminado",
+    "Ce message a été supprimé.",
+    "Questo messaggio è stato eliminato",
+    "Esta mensagem foi apagada.",
+    "Ova poruka je izbrisana.",
+    "Сообщение удалено",
+    "Данное сообщение удалено.",
+    "تم حذف هذه الرسالة",
+    "यह मैसेज डिलीट किया गया",
+    "Bu mesaj silindi.",
+    "삭제된 메시지입니다.",
+    "이 메시지가 삭제되었습니다.",
+    "此消息已删除",
+    "你撤回了一条消息",
+    "Bo已收回訊息",
+    "このメッセージは削除されました",
+    "Boがメッセージの送信を取り消しました",
+    "** Unable to decrypt: no keys, yet. **",
+    "I sent you an OMEMO encrypted message but your client doesn’t support that.",
+]
+WORDS = [
+    "I deleted a message",
+    "Delete the message!",
+    "The message was about deleted files.",
+    "Ich habe eine Nachricht gelöscht",
+    "我撤回了一条消息",
+    "Can you decrypt it?",
+    "Waiting",
+    "He says that this message was deleted by mistake, but I saw it.",
+]
+
+
+@pytest.mark.parametrize("words", NOTICES)
+def test_a_notice_in_place_of_a_message_is_left_out(words: str, tmp_path: Path) -> None:
+    lines = [
+        "--------------- Monday, May 13, 2024 ---------------",
+        "[Ana] [9:56 PM] The mast is up.",
+    ]
+    reading = read_text(tmp_path, "chat.txt", "\n".join([*lines, f"[Bo] [9:57 PM] {words}"]))
+    assert [text for _, _, text in said(reading)] == ["The mast is up."]
+    assert sum(n for note, n in reading.notes.items() if note.endswith("messages left out")) == 1
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_words_about_messages_are_no_notice(words: str) -> None:
+    assert notice_in(words) == ""
+
+
+LEFT = "\u200e"
+MARKED = {
+    f"{LEFT}<attached: 03-PHOTO-2024.jpg>": ("", "a picture"),
+    f"It is up, in v1.2 {LEFT}<attached: 03-PHOTO-2024.jpg>": ("It is up, in v1.2", "a picture"),
+    f"It\nis up {LEFT}<Anhang: 03-PHOTO-2024.jpg>": ("It\nis up", "a picture"),
+    f"上がった {LEFT}<添付ファイル：03-PHOTO-2024.jpg>": ("上がった", "a picture"),
+    f"Plan.pdf • {LEFT}3 pages {LEFT}<attached: 04-Plan.pdf>": ("", 'the file "04-Plan.pdf"'),
+    f"It is up {LEFT}image omitted": ("It is up", "a picture"),
+    f"see x.com\nfor it {LEFT}video omitted": ("see x.com\nfor it", "a video"),
+    f"plan.pdf • {LEFT}2 pages {LEFT}document omitted": ("", 'the file "plan.pdf"'),
+    "if a <b c: d> e": ("if a <b c: d> e", ""),
+}
+
+
+@pytest.mark.parametrize("written", MARKED)
+def test_what_is_said_of_a_picture_on_an_iphone(written: str, tmp_path: Path) -> None:
+    text = f"[13.05.24, 21:55:00] Bo: Is it up?\r\n[13.05.24, 21:56:00] Ana: {written}\r\n"
+    (history,) = read_text(tmp_path, "_chat.txt", text).histories
+    turn = history.transcripts[0].turns[-1]
+    assert (turn.text, turn.attachment) == MARKED[written]
+
+
+def test_markdown_of_signal_export(tmp_path: Path) -> None:
+    text = (
+        "[2024-05-13 21:56:00] Bo: Washed?\n\n[2024-05-13 21:57:00] Me: \n> Washed?\n\nTwice.\n"
+        "All three.\n(- Bo: ❤️, Klara: 👍 -)\n\n"
+        "[2024-05-13 21:58:00] Bo: (This message was deleted)\n\n"
+        "[2024-05-13 21:59:00] Bo: See ![a.jpg](./media/1_a.jpg)  "
+        "[b (1).pdf](./media/b (1).pdf)  \n\n"
+        "[2024-05-13 22:00:00] Me: \n(( 🐱 ))\n"
+    )
+    reading = read_text(tmp_path, "chat.md", text)
+    (history,) = reading.histories
+    assert [(t.speaker, t.text, t.attachment) for t in history.transcripts[0].turns] == [
+        ("Bo", "Washed?", ""),
+        ("Me", "Twice.\nAll three.", ""),
+        ("Bo", "See", 'the file "a.jpg", the file "b (1).pdf"'),
+        ("Me", "", "the sticker 🐱"),
+    ]
+    assert reading.notes["reactions left out"] == reading.notes["deleted messages left out"] == 1
+
+
+SIDES = {
+    "**User**": "**Cursor**",
+    "_**User (2024-05-13 21:56Z)**_": "_**Agent (model x, mode Agent)**_",
+    "### User Input": "### Planner Response",
+    "##### Du hast gesagt:": "###### ChatGPT hat gesagt:",
+    "##### Vous avez dit :": "###### ChatGPT a dit :",
+    "**Usuario:**": "**Asistente:**",
+    "## Utente": "## Assistente",
+    "## Você": "## ChatGPT",
+    "## Korisnik": "## Asistent",
+    "## Пользователь": "## Ассистент",
+    "## المستخدم": "## المساعد",
+    "## उपयोगकर्ता": "## सहायक",
+    "## Kullanıcı": "## Asistan",
+    "## 사용자": "## 어시스턴트",
+    "**用户**": "**助手**",
+    "**ユーザー**": "**アシスタント**",
+}
+
+
+@pytest.mark.parametrize("user", SIDES)
+def test_both_sides_of_a_chat_in_markdown(user: str, tmp_path: Path) -> None:
+    sides = [user, "Is it wrong?", SIDES[user], "Yes:\n\n---\n\n> **User:** is a word here.", user]
+    text = "\n\n".join(["# Price\n_Exported on 5/13/2024 at 21:56_\n\n---", *sides, "Fix it."])
+    reading = read_text(tmp_path, "price.md", text)
+    turns = [t for h in reading.histories for s in h.transcripts for t in s.turns]
+    assert [(t.role, t.text.split("\n")[0]) for t in turns] == [
+        ("user", "Is it wrong?"),
+        ("assistant", "Yes:"),
+        ("user", "Fix it."),
+    ]
+    assert {f"{t.at:%Y-%m-%d}" for t in turns} == {"2024-05-13"}
+
+
+@pytest.mark.parametrize("field", ["topicId", "session_id", "conversationId", "thread_id"])
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_messages_of_several_conversations_in_one_list(
+    field: str, wrapped: bool, tmp_path: Path
+) -> None:
+    messages: list[Json] = [
+        {"role": role, "content": f"{text} {talk}.", "createdAt": 1_715_630_000_000, field: talk}
+        for role, text in (("user", "Hello"), ("assistant", "Hi"))
+        for talk in ("a", "b")
+    ]
+    whole = {"exportType": "all", "state": {"messages": messages}} if wrapped else messages
+    (history,) = read_histories(save(tmp_path, "chats.json", whole)).histories
+    assert {each.key: [t.text for t in each.turns] for each in history.transcripts} == {
+        talk: [f"Hello {talk}.", f"Hi {talk}."] for talk in ("a", "b")
+    }
+
+
+def test_a_backup_of_chatbox_has_earlier_threads(tmp_path: Path) -> None:
+    def thread(id: str, words: str, millis: int) -> Json:
+        message = {"id": id, "role": "user", "content": words, "timestamp": millis}
+        return {"id": f"t{id}", "name": words, "messages": [message]}
+
+    session = {**thread("2", "Second.", 1_715_630_600_000), "type": "chat"}
+    session["threads"] = [thread("1", "First.", 1_715_630_000_000)]
+    for backup in ({"chat-sessions": [session]}, {"chat-sessions-list": [], "session:x": session}):
+        whole = {"settings": {"key": "a secret of mine"}, **backup}
+        reading = read_histories(save(tmp_path, "chatbox.json", whole))
+        assert reading.format == "chatbox"
+        assert [text for _, _, text in said(reading)] == ["First.", "Second."]
+
+
+def test_json_after_a_byte_order_mark(tmp_path: Path) -> None:
+    message = {"uuid": "m", "text": "Hello.", "sender": "human", "created_at": "2024-05-13T19:56Z"}
+    talks: list[Json] = [{"uuid": "a", "chat_messages": None}, {"uuid": "c"}]
+    talks.append({"uuid": "b", "chat_messages": [message]})
+    text = "\ufeff" + json.dumps(talks, indent=1)
+    assert [words for _, _, words in said(read_text(tmp_path, "claude.json", text))] == ["Hello."]
+
+
+def page_of_facebook(name: str, words: str, time: str, more: str = "") -> str:
+    said = f'<div class="_a6-p"><div><div></div><div>{words}</div><div>{more}</div></div></div>'
+    head, foot = f'<h2 class="_a6-h">{name}</h2>', f'<footer class="_a6-o">{time}</footer>'
+    return f'<section class="_a6-g">{head}{said}{foot}</section>'
+
+
+@pytest.mark.parametrize(
+    "time", ["May 13, 2024 9:56 PM", "13. Mai 2024, 21:56", "2024年5月13日 21:56"]
+)
+def test_pages_of_facebook(time: str, tmp_path: Path) -> None:
+    liked = '<ul class="_tqp"><li>❤Ana</li></ul>'
+    blocks = page_of_facebook("Bo", "Figs &amp; bread.", time, liked)
+    blocks += page_of_facebook("Ana", "", time, '<img src="photos/1.jpg"/>')
+    text = f"<html><head><title>Bo</title></head><body>{blocks}</body></html>"
+    reading = read_text(tmp_path, "message_1.html", text)
+    turns = [t for h in reading.histories for s in h.transcripts for t in s.turns]
+    assert {(f"{t.at:%F %H:%M}", t.speaker, t.text, t.attachment) for t in turns} == {
+        ("2024-05-13 21:56", "Bo", "Figs & bread.", ""),
+        ("2024-05-13 21:56", "Ana", "", "a picture"),
+    }

@@ -96,7 +96,7 @@ _APP_NOTES = tuple(
     for about in (("message", "gone"), ("message", "waiting"), ("missed", "call"))
 )
 """Notes by what they are about: a message that is gone or awaited, or a missed call."""
-_OWN_WORDS = re.compile(rf"(?:{OWN_WORDS})\b|.*[?!,;@]", re.IGNORECASE)
+_OWN_WORDS = re.compile(rf"{OWN_WORDS}|.*[?!,;@]", re.IGNORECASE)
 _TITLE = re.compile(
     r"^.*?whatsapp[- ]*(?:chat|conversation)?"
     r"(?:\s+(?:with|mit|con|avec|com|met|sa|s)\s+|\s*-\s*)",

@@ -35,7 +35,7 @@ UNREAD = "words in other fields left out: "
 _REASONS = {why: re.compile(field, re.IGNORECASE) for why, field in wording("left_out").items()}
 """Why the words of a field are no part of a dialogue, by its name."""
 _MAX_UNREAD = 40
-OWN_WORDS = "i|ich|yo|je|j'|io|eu|ik|jag|jeg|ja|я|minä|ben|أنا|मैंने|我|나는|내가|제가|私"
+OWN_WORDS = r"(?:i|ich|yo|je|j'|io|eu|ik|jag|jeg|ja|я|minä|ben|أنا)\b|मैंने|我|나는|내가|제가|私"
 """What people begin with when they tell of themselves, as no program does."""
 _DEEP = 40
 _LONGEST_NOTICE = 300
@@ -163,7 +163,7 @@ _NOTICES = {
 }
 
 
-_OWN = re.compile(rf"(?:{OWN_WORDS})\b", re.IGNORECASE)
+_OWN = re.compile(OWN_WORDS, re.IGNORECASE)
 
 
 def notice_in(text: str) -> str:
