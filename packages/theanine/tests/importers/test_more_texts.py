@@ -378,7 +378,7 @@ TABLES = {
     "hi": ("दिनांक;समय;प्रेषक;संदेश", "13/05/2024;21:56", "आना", "पाल सूखे हैं"),
     "tr": ("Tarih;Saat;Gönderen;Mesaj", "13.05.2024;21:56", "Ayşe", "Yarın gelirim"),
     "ko": ("날짜;시간;보낸 사람;메시지", "2024-05-13;오후 9:56", "아나", "돛이 말랐어요"),
-    "zh": ("日期;时间;发送者;内容", "2024/5/13;21:56", "安娜", "帆已经干了"),
+    "zh": ("日期;時間;傳送者;內容", "2024/5/13;下午 9:56", "安娜", "帆已經乾了"),
     "ja": ("日付;時刻;送信者;メッセージ", "2024/5/13;21:56", "アナ", "帆は乾いたよ"),
     "en": ("Date;Time;Sender;Message", "5/13/2024;9:56 PM", "Zoë", "It’s dry"),
 }
@@ -390,10 +390,15 @@ def test_a_table_in_the_language_and_charset_of_its_program(
     language: str, excel: bool, tmp_path: Path
 ) -> None:
     heading, time, name, words = TABLES[language]
-    charset = wording("columns")[language]["charset"] if excel else "utf-8"
+    charset = wording("columns")[language]["charsets"][-1] if excel else "utf-8"
     text = f"{heading}\r\n{time};{name};{words}\r\n"
     reading = read_text(tmp_path, "chat.csv", text, charset)
     assert said(reading) == [("2024-05-13 21:56", name, words)]
+
+
+def test_a_table_with_the_line_ends_of_macintosh(tmp_path: Path) -> None:
+    text = "Datum,Absender,Nachricht\r13.05.2024 21:56,Bo,Gut\r"
+    assert said(read_text(tmp_path, "chat.csv", text)) == [("2024-05-13 21:56", "Bo", "Gut")]
 
 
 def test_a_damaged_table_in_utf_8_is_refused(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ FIELDS = (
     *("conversation", "roles", "people", "delimiter", "direction", "file", "subject", "left_out"),
     "shared",
 )
-_COLUMNS: Mapping[str, Mapping[str, str]] = wording("columns")
+_COLUMNS: Mapping[str, Mapping[str, Any]] = wording("columns")
 """Names of columns by language and field."""
 
 
@@ -163,10 +163,10 @@ def _cells(heading: str, delimiter: str) -> list[str]:
 
 
 def _heading(intake: Intake, charset: str) -> str:
-    lines = intake.source.head.decode(charset, "replace").split("\n", _BEFORE_HEADING)
+    text = intake.source.head.decode(charset, "replace")
+    lines = re.split(r"[\r\n]", text, maxsplit=_BEFORE_HEADING)
     lines = [line for each in lines[:_BEFORE_HEADING] if (line := each.strip())]
-    line = "".join(next((x for x in lines if not _SEPARATOR.fullmatch(x)), ""))
-    return line.replace("\r", " ").replace("\0", " ")
+    return next((x for x in lines if not _SEPARATOR.fullmatch(x)), "").replace("\0", " ")
 
 
 def _charset(intake: Intake, *, whole: bool = False) -> str:
@@ -179,7 +179,7 @@ def _charset(intake: Intake, *, whole: bool = False) -> str:
         found = {
             charset: (len(mapping), charset)
             for language in _COLUMNS
-            for charset in [_COLUMNS[language]["charset"]]
+            for charset in _COLUMNS[language]["charsets"]
             for heading in [_heading(intake, charset)]
             if (mapping := _in_language(_cells(heading, _delimiter(heading)), language))
         }

@@ -30,7 +30,7 @@ from theanine.importers.markup import without_markup
 from theanine.importers.schema import Object, Path, as_object, get, is_object, objects_in
 from theanine.importers.sessions import NO_TIME, SYNTHETIC, ChatSessions, SessionBuilder
 from theanine.importers.wording import read_data, wording
-from theanine.importers.words import Words, file_named, note_unread, said_in, storable
+from theanine.importers.words import Words, file_named, note_unread, notice_in, said_in, storable
 from theanine.importers.written_dates import any_time, is_zoneless, time_in_name
 from theanine.types import History, Role
 
@@ -283,6 +283,9 @@ def finish(
     elif entry.role == "user" and "</" in text:
         text = without_frames(text, intake.notes)
     entry.text, entry.attachment = without_remembered(text), words.attachment
+    if entry.role is None and not entry.attachment and (why := notice_in(entry.text)):
+        intake.notes[why] += 1
+        return ()
     if not entry.text.strip() and not entry.attachment:
         intake.notes[EMPTY] += 1
         return ()

@@ -350,12 +350,12 @@ def _old_threads(intake: Intake) -> Iterable[Object]:
     return [{"title": title, "messages": messages} for title, messages in threads.items()]
 
 
-_REACTIONS = ("_tqp",)
-_MEDIA = {"img": "photos", "video": "videos", "audio": "audio_files"}
+_LISTED_REACTIONS = ("_tqp",)
+_MEDIA_TAGS = {"img": "photos", "video": "videos", "audio": "audio_files"}
 
 
-def _media(part: Node) -> Sequence[Node]:
-    return [node for node in part.all() if node.tag in _MEDIA]
+def _media_in(part: Node) -> Sequence[Node]:
+    return [node for node in part.all() if node.tag in _MEDIA_TAGS]
 
 
 def _new_thread(intake: Intake) -> Iterable[Object]:
@@ -364,7 +364,7 @@ def _new_thread(intake: Intake) -> Iterable[Object]:
         if block.tag == "title":
             title = block.text()
             continue
-        parts = [child for child in block if child.text() or _media(child)]
+        parts = [child for child in block if child.text() or _media_in(child)]
         times = [
             i for i, part in enumerate(parts)
             if len(text := part.text()) < 80 and written_time(text, intake.options.local)
@@ -374,16 +374,16 @@ def _new_thread(intake: Intake) -> Iterable[Object]:
         titled = parts[0].tag == "h2" or "_a6-h" in parts[0].classes
         name = parts[0].text() if titled or (times[-1] > 0 and len(parts) > 2) else ""
         said = [part for i, part in enumerate(parts) if i != times[-1] and not (i == 0 and name)]
-        media = [n for part in said for n in _media(part)]
+        media = [n for part in said for n in _media_in(part)]
         messages.append(
             {
                 "sender_name": name,
                 "timestamp": parts[times[-1]].text(),
-                "content": "\n".join(part.text(_REACTIONS) for part in said),
-                "reactions": [n.text() for part in said if (n := part.find(*_REACTIONS))],
+                "content": "\n".join(part.text(_LISTED_REACTIONS) for part in said),
+                "reactions": [n.text() for part in said if (n := part.find(*_LISTED_REACTIONS))],
                 **{
                     field: [{"uri": n.attributes.get("src", "")} for n in media if n.tag == tag]
-                    for tag, field in _MEDIA.items()
+                    for tag, field in _MEDIA_TAGS.items()
                 },
             }
         )
