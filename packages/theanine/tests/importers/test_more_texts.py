@@ -574,6 +574,13 @@ def test_messages_of_several_conversations_in_one_list(
     }
 
 
+def test_messages_of_which_some_name_no_conversation_are_one(tmp_path: Path) -> None:
+    ids: list[Json] = [{"session_id": "a"}, {}, {"session_id": "b"}]
+    messages = [{"role": "user", "content": "Hello.", **each} for each in ids]
+    (history,) = read_histories(save(tmp_path, "chat.json", messages)).histories
+    assert [len(each.turns) for each in history.transcripts] == [3]
+
+
 def test_a_backup_of_chatbox_has_earlier_threads(tmp_path: Path) -> None:
     def thread(id: str, words: str, millis: int) -> Json:
         message = {"id": id, "role": "user", "content": words, "timestamp": millis}
@@ -581,8 +588,9 @@ def test_a_backup_of_chatbox_has_earlier_threads(tmp_path: Path) -> None:
 
     session = {**thread("2", "Second.", 1_715_630_600_000), "type": "chat"}
     session["threads"] = [thread("1", "First.", 1_715_630_000_000)]
-    for backup in ({"chat-sessions": [session]}, {"chat-sessions-list": [], "session:x": session}):
-        whole = {"settings": {"key": "a secret of mine"}, **backup}
+    older: Json = {"settings": {"key": "a secret of mine"}, "chat-sessions": [session]}
+    backup: Json = {"chat-sessions-list": None, "session:x": session}
+    for whole in (older, backup):
         reading = read_histories(save(tmp_path, "chatbox.json", whole))
         assert reading.format == "chatbox"
         assert [text for _, _, text in said(reading)] == ["First.", "Second."]

@@ -176,14 +176,14 @@ def _charset(intake: Intake, *, whole: bool = False) -> str:
         codecs.getincrementaldecoder("utf-8")().decode(data, final=whole)
     except UnicodeDecodeError:
         beyond = len(data.translate(None, bytes(range(128))))
-        found = {
-            charset: (len(mapping), charset)
+        found = [
+            (len(mapping), charset)
             for language in _COLUMNS
             for charset in _COLUMNS[language]["charsets"]
             for heading in [_heading(intake, charset)]
             if (mapping := _in_language(_cells(heading, _delimiter(heading)), language))
-        }
-        _, charset = max(found.values(), key=lambda each: each[0], default=(0, "utf-8"))
+        ]
+        _, charset = max(found, key=lambda each: each[0], default=(0, "utf-8"))
         text = data.decode(charset, "ignore")
         if sum(map(len, _UTF8.findall(data))) < beyond / 2 and not _GARBLED.search(text):
             return charset
@@ -283,7 +283,7 @@ def _order_dates(rows: Sequence[Object], columns: Sequence[str]) -> None:
             continue
         for row, text, date, _ in found:
             date = date.swapped if date.swappable else date
-            day = f"{date.year or ''}-{date.month:02}-{date.day:02}".lstrip("-")
+            day = f"{date.year}-{date.month:02}-{date.day:02}"
             row[column] = f"{text[: date.span[0]]}{day}{text[date.span[1] :]}"
 
 

@@ -373,16 +373,18 @@ def read_talks(
 
 
 def _by_talk(messages: object, layout: Layout) -> Mapping[str, Mapping[int, object]]:
-    """Return the messages of a list with their places, by the id of their conversation or ""."""
+    """Return the messages of a list with their places, by the id of their conversation.
+
+    If some have none, all are of one, which is the empty id.
+    """
+    held = cast("list[object]", messages) if isinstance(messages, list) else []
     talks: dict[str, dict[int, object]] = {}
-    for i, message in enumerate(
-        cast("list[object]", messages) if isinstance(messages, list) else ()
-    ):
+    for i, message in enumerate(held):
         id = key_of(first_of(message, layout.talk)) or ""
         for path in layout.talk if id and is_object(message) else ():
             message = without(cast("Object", message), path)
         talks.setdefault(id, {})[i] = message
-    return talks
+    return {"": dict(enumerate(held))} if "" in talks else talks
 
 
 def looks_like_talk(record: Object, layout: Layout) -> bool:
