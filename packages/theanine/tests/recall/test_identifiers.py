@@ -10,7 +10,13 @@ import pytest
 
 import theanine
 from theanine.embeddings.static import StaticEmbedder
-from theanine.recall.identifiers import find_identifiers, find_names, is_other, is_unknown
+from theanine.recall.identifiers import (
+    as_told,
+    find_identifiers,
+    find_names,
+    is_other,
+    is_unknown,
+)
 from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.languages import Language, guess_language
 from theanine.types import Turn
@@ -38,6 +44,17 @@ def test_near_identifiers_are_told_apart(shape: str, seed: int) -> None:
     assert is_other(asked, find_identifiers(f"Ordered {near}, the copper pipe."))
 
 
+def index_of(*texts: str) -> CandidateIndex:
+    index = CandidateIndex()
+    at = datetime(2026, 5, 1, tzinfo=UTC)
+    turns = [
+        Turn(text=text, speaker="ana", at=at, id=number, session=1)
+        for number, text in enumerate(texts, 1)
+    ]
+    index.add_turns(turns, StaticEmbedder().vectors)
+    return index
+
+
 _FULL_WIDTH = {n: n + 0xFEE0 for n in range(ord("!"), ord("~") + 1)}
 
 
@@ -53,10 +70,7 @@ def test_codes_are_found_in_writing_without_spaces(
     wanted = find_identifiers(asked.format(code))
     for written in (code, code.translate(_FULL_WIDTH)):
         assert not is_other(wanted, find_identifiers(said.format(written)))
-        index = CandidateIndex()
-        at = datetime(2026, 5, 1, tzinfo=UTC)
-        turn = Turn(text=said.format(written), speaker="ana", at=at, id=1, session=1)
-        index.add_turns([turn], StaticEmbedder().vectors)
+        index = index_of(said.format(written))
         assert not any(is_unknown(each, index) for each in wanted)
         assert all(is_unknown(each, index) for each in find_identifiers(asked.format(other)))
     assert is_other(wanted, find_identifiers(said.format(other)))
@@ -160,6 +174,32 @@ BEFORE_NAMES = {
 def test_a_name_is_one_by_what_is_before_it(language: Language, before: str) -> None:
     question = NAMED[language].format(before).replace("  ", " ")
     assert [name[:6] for name in find_names(question, language)] == ["Gundul"]
+
+
+@pytest.mark.parametrize(
+    "asked", ["on 2024-05-08", "in 2019-2021", "on 13-05-2024", "on 08 05 2024", "48 29 15", "IBAN"]
+)
+def test_dates_and_other_numbers_stay_as_they_are(asked: str) -> None:
+    index = index_of("2024", "05", "08", "2019", "2021", "13", "48", "29 and 15")
+    assert as_told(f"What was {asked}?", index) == f"What was {asked}?"
+
+
+@pytest.mark.parametrize("groups", ["48 29 15", "482 915"])
+def test_groups_count_where_they_are_together(groups: str) -> None:
+    apart = index_of(*groups.split())
+    together = index_of(f"The code is {groups}.")
+    assert as_told("Is it 482915?", together) == f"Is it {groups}?"
+    assert as_told("Is it 482915?", apart) == "Is it 482915?"
+
+
+def test_a_long_number_is_not_put_in_groups() -> None:
+    number = "1234" * 500
+    assert as_told(f"Is it {number}?", index_of("12 34 1234")) == f"Is it {number}?"
+
+
+@pytest.mark.parametrize("asked", ["Wer hat Höhenangst?", "Wer isst Sushi?", "Wer mag Kohlrabi?"])
+def test_what_somebody_has_is_no_name(asked: str) -> None:
+    assert not find_names(asked, "de")
 
 
 @pytest.mark.parametrize(

@@ -149,12 +149,53 @@ def test_a_question_about_a_document_asks_with_it(document: str) -> None:
         assert without_pasted(f"{document}\n\n{question}") == f"{document}\n\n{question}"
 
 
+TOLD = "Klara turns 40 on Sunday. She has a bike, two cats and every book on ships that I know of. "
+
+
+@pytest.mark.parametrize("told", [TOLD * 3, "\n".join(TOLD.split(". "))])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "What should I buy?",
+        "Any help would be great, thanks!",
+        "Thoughts?",
+        "Do you know?",
+        "Kannst du das zusammenfassen?",
+        "¿Qué respondo a esto?",
+        "Tu peux résumer ce texte ?",
+        "What a day!",
+    ],
+)
+def test_a_message_without_another_matter_asks_as_a_whole(told: str, end: str) -> None:
+    for text in (f"{told}\n{end}", f"{end}\n{told}"):
+        assert without_pasted(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Where is the old kettle?\nWho has the ladder?\nWhen does the ferry leave?\nWhat is due?",
+        "Name: Ana Kos\nStreet: Quay 5\nCity: Split\nBorn: 1990\nPlease keep this.",
+        "When we moved to Zagreb,\nthe cat ran off\nand the kettle broke\nand it rained.",
+    ],
+)
+def test_no_line_of_a_list_asks_alone(text: str) -> None:
+    assert without_pasted(text) == text
+
+
+def test_a_line_of_signs_is_read_at_once() -> None:
+    text = "?," * 100_000 + "a\n" + "b " * 400
+    assert without_pasted(text) == text
+
+
 @pytest.mark.parametrize("said", ["His is on 3 May.", "Order 4471 is here."])
 @pytest.mark.parametrize("question", ["And hers?", "And Klara's?", "What about Bo?"])
 def test_a_short_question_asks_of_nothing_that_was_told(said: str, question: str) -> None:
     assert asking_part(f"{said} {question}") == question
     asked = f"{said.rstrip('.')}? {question}"
     assert asking_part(asked) == asked
+    further = f"{said} And where did we stay then?"
+    assert asking_part(further) == further
 
 
 def test_a_line_of_dashes_before_a_question_is_no_signature() -> None:

@@ -264,6 +264,8 @@ def test_the_language_of_short_texts_is_guessed(language: Language) -> None:
         "call her",
         "J.K. Rowling",
         "Mon at ten, Tue at nine",
+        "Check the reservation location",
+        "the application documents",
     ],
 )
 def test_names_and_dates_are_english(text: str) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 
 from theanine.lazy_pattern import lazy_pattern
+from theanine.retrieval.languages import guess_language
+from theanine.retrieval.lexical import content_words
 from theanine.sentences import sentence_spans
 
 _BLOB = re.compile(r"!?\[[^\]\n]*\]\(data:[^)\s]*\)|\bdata:[\w/+.-]+;base64,[\w+/=-]*")
@@ -22,7 +24,6 @@ _SIGNATURE = re.compile(
     r"\n-- ?\n(?=[^?]{0,500}\Z).*|\n\s*\n(?=[^?]*\Z)[^\n]*(?:confidential|privileged).*", re.DOTALL
 )
 _ASIDE = re.compile(r"\([^()]*\)")
-ENDS_ASKING = re.compile(r"[?？؟]\W*$")
 ASKS = lazy_pattern(
     r"[?？؟]\W*$|\bplease\W*$|[.!:;,–—]\s+(?:please )?(?:remind me|tell me|summari[sz]e)\b|"
     r"^\W*(?:(?:so|and|but|well|ok|okay|please|now|just)\W+)?"
@@ -39,18 +40,39 @@ _REFERS = lazy_pattern(
     r"both|same)\b",
     re.IGNORECASE,
 )
-_AND = lazy_pattern(
-    r"\W*(?:and|what about|how about|und|y|et|e|i|a|и|а|ve|peki|और) ", re.IGNORECASE
+_REFERS_ELSEWHERE = lazy_pattern(
+    r"\b(?:dies\w*|darauf|dazu|davon|damit|darin|das hier|est[aeo]s?|es[aeo]s?|ceci|cela|ça|"
+    r"(?<!-)cet?|ces|cette|quest[aeio]|ist[oa]|iss[oa]|est[ea]s?|ess[ea]s?|ov[aeiou]|ovaj|to|"
+    r"эт\w+|bun?u|şunu|هذ[اهي]\w*|यह|इस\w*|उस\w*)\b|[이그](?:것|거|걸|글)|[こそ][れの]|[这這那]",
+    re.IGNORECASE,
 )
+_AND = lazy_pattern(r"\W*(?:and|what about|how about|und|y|et|e|и|а|ve|peki|और) ", re.IGNORECASE)
 """How a question begins that asks of another one what was asked before."""
+_OF_A_PLACE_OR_TIME = lazy_pattern(r"\b(?:then|there|that)\b", re.IGNORECASE)
+_TELL_ME = lazy_pattern(r"\b(?:tell|remind|show|give) me\b", re.IGNORECASE)
 MIN_WORDS = 4
 """Words of a question that tells by itself what it is about."""
 MIN_WORDS_REFERRING = 10
 """Words of one that tells it even if it refers to what is beside it: "What was X on this list?"."""
+MIN_CONTENT = 2
+"""Words besides function words that a question beside a document must have, to be about another
+matter: "What should I buy?" has one."""
 MIN_PASTED = 200
 """Characters beside a line that asks from which they are taken for a document that was pasted."""
 MIN_PASTED_LINES = 3
 """Lines beside it from which they are taken for one."""
+MAX_LINE = 4_000
+"""Characters of a line that may be a question."""
+
+
+def ends_asking(text: str) -> bool:
+    """Whether a text ends with a question mark, signs aside."""
+    for sign in reversed(text):
+        if sign in "?？؟":
+            return True
+        if sign.isalnum():
+            return False
+    return False
 
 
 def without_frame(text: str) -> str:
@@ -66,39 +88,47 @@ def without_frame(text: str) -> str:
 def without_pasted(text: str) -> str:
     """Return the first or last line of a message if it asks, without the document beside it.
 
-    The whole message if that line refers to the document, and says little else.
+    The whole message if that line refers to the document, or says little of another matter, and if
+    many lines ask.
     """
-    lines = [line for line in text.splitlines() if any(map(str.isalnum, line))]
-    for line in (lines[-1:] + lines[:1]) if len(lines) > 1 else ():
+    lines = [line.strip() for line in text.splitlines() if any(map(str.isalnum, line))]
+    if len(lines) < 2 or 2 * sum(map(ends_asking, lines)) >= len(lines):
+        return text
+    for line in (lines[-1], lines[0]):
         is_document = len(text) - len(line) >= MIN_PASTED or len(lines) > MIN_PASTED_LINES
-        asks = _asking_sentences(line) or (" " in line.strip() and ASKS.search(line))
-        if not is_document or not asks:
-            continue
-        if len(line.split()) >= MIN_WORDS_REFERRING or not _REFERS.search(asking_part(line)):
-            return line.strip()
+        if is_document and len(line) <= MAX_LINE and _asks_of_another_matter(line):
+            return line
     return text
+
+
+def _asks_of_another_matter(line: str) -> bool:
+    if not (_asking_sentences(line) or _TELL_ME.search(line)):
+        return False
+    asked = asking_part(line)
+    if len(content_words(asked)) < MIN_CONTENT:
+        return False
+    refers = _REFERS if guess_language(line) == "en" else _REFERS_ELSEWHERE
+    return len(line.split()) >= MIN_WORDS_REFERRING or not refers.search(asked)
 
 
 def asking_part(text: str) -> str:
     """Return the last sentence of a message that asks, without what is in brackets.
 
     The whole message if none asks, or if that sentence refers to what is said before. "And hers?"
-    refers to a question alone: "His is on 3 May. And hers?" asks of no day.
+    continues a question, not a statement: "His is on 3 May. And hers?" asks of no day.
     """
     asking = _asking_sentences(text)
     if not asking:
         return text
     last = _ASIDE.sub(" ", asking[-1]).strip()
-    if len(asking) == 1 and _AND.match(last):
+    is_short = len(last.split()) < MIN_WORDS
+    if len(asking) == 1 and is_short and _AND.match(last) and not _OF_A_PLACE_OR_TIME.search(last):
         return last
-    if len(last.split()) < MIN_WORDS or _REFERS.search(last):
-        return text
-    return last
+    return text if is_short or _REFERS.search(last) else last
 
 
 def _asking_sentences(text: str) -> list[str]:
-    sentences = [text[slice(*span)] for span in sentence_spans(text)]
-    return [sentence for sentence in sentences if ENDS_ASKING.search(sentence)]
+    return [text[slice(*span)] for span in sentence_spans(text) if ends_asking(text[slice(*span)])]
 
 
 def begin_of_question(text: str) -> int:

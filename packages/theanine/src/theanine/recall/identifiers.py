@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
 
 from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.languages import UNSPACED, Language, everyday_words, stem
@@ -20,7 +20,10 @@ _SYMBOL = re.compile(r"\b(?:[a-z]+[A-Z]\w+|[A-Za-z]+_\w+)\b")
 """A name in code: parseHeader or parse_header."""
 _SCHEME = re.compile(r"(?:https?://)?(?:www\.)?", re.IGNORECASE)
 _SPACED_DIGITS = re.compile(r"(?<!\w)\+?\d[\d ()/-]{6,}\d(?!\w)")
-_CODE = re.compile(r"(?<![\w+])(?:[A-Za-z]{1,5}[ -]?)?\d{2,}(?:[ -]\d{2,})*(?!\w)")
+_CODE = re.compile(
+    r"(?<![\w+-])(?:(?:[A-Z]{1,5}[ -]?|[a-z]{1,5})\d{2,}(?:[ -]\d{2,})*|\d{2,}(?: \d{2,})*)"
+    r"(?![\w-])"
+)
 """A code, or a number, perhaps in groups."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _TIME = re.compile(r"\d{1,2}:\d\d|\d{1,2}(?:am|pm)", re.IGNORECASE)
@@ -39,10 +42,12 @@ PHONE = "phone"
 """The shape of long numbers, whatever their writing."""
 MAIL, PAGE, SYMBOL = "mail", "page", "symbol"
 """The shapes of addresses, and of names in code."""
-_GROUP = 2
-"""Digits of a group in a longer number at least."""
-_GROUPED = 5
-"""Digits from which people put them in groups."""
+_GROUP = (2, 3, 4)
+"""Digits of a group in a longer number."""
+_GROUPED, _MAX_GROUPED = 5, 16
+"""Digits that people put in groups, at least and at most."""
+_OF_A_DATE = 8
+"""Digits of a date with its year."""
 _LONG = 3
 """Digits from which a number stands for something, rather than counts it."""
 _COUNTED = frozenset(
@@ -66,8 +71,9 @@ _NAMED = (
 _NAMED_ELSEWHERE: Mapping[str, re.Pattern[str]] = {
     language: re.compile(rf"(?<!\w)(?:(?:{before}) (?:{_TITLE})?|(?P<title>{_TITLE})){_NAME}\b")
     for language, before in {
-        "de": r"[Ww]er (?:ist|war)(?: denn| eigentlich)?|(?:ha(?:t|tte)|wird|will|kann|soll|darf|"
-        r"muss|wohnt|arbeitet|mag|isst|studiert|lebt|sagte?|meinte?)(?: sich| mir| uns| denn)?|"
+        "de": r"[Ww]er (?:ist|war)(?: denn| eigentlich)?|(?<![Ww]er )(?:ha(?:t|tte)|wird|"
+        r"will|kann|soll|darf|muss|wohnt|arbeitet|mag|isst|studiert|lebt|sagte?|meinte?)"
+        r"(?: sich| mir| uns| denn)?|"
         r"(?:Groß|Schwieger)?(?:[Oo]nkel|[Tt]ante|[Cc]ousine?|[Bb]ruder|[Ss]chwester|[Ss]ohn|"
         r"[Tt]ochter|[Ff]reund(?:in)?|[Cc]hef(?:in)?|[Kk]olleg(?:e|en|in)|[Nn]achbar(?:n|in)?|"
         r"[Oo]ma|[Oo]pa)",
@@ -85,7 +91,7 @@ _NAMED_ELSEWHERE: Mapping[str, re.Pattern[str]] = {
 }
 """What is before the name of a person; writing alone doesn't show which word is one."""
 _CASE_ENDING = re.compile(r"(?:[oe]m|[auei])$")
-"""The endings of Croatian names; without them they are told from others by a letter or none."""
+"""Case endings of Croatian names; without them, the forms of one differ by at most a letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,25 +250,28 @@ def as_told(text: str, candidates: CandidateIndex) -> str:
 
     def written(match: re.Match[str]) -> str:
         runs = _RUN.findall(match[0])
-        joined = "".join(runs)
-        if sum(map(str.isdigit, joined)) < _GROUPED or candidates.tells(match[0].casefold()):
+        digits = sum(len(run) for run in runs if run.isdigit())
+        is_date = digits == _OF_A_DATE and any(map(_YEAR.fullmatch, runs))
+        if is_date or not _GROUPED <= digits <= _MAX_GROUPED:
             return match[0]
-        if candidates.tells(joined.casefold()):
-            return joined
-        groups = [_groups(run.casefold(), candidates) for run in runs]
-        return " ".join(chain.from_iterable(groups)) if all(groups) else match[0]
+        joined = "".join(runs)
+        if candidates.tells(match[0].casefold()) or candidates.tells(joined.casefold()):
+            return joined if candidates.tells(joined.casefold()) else match[0]
+        for groups in product(*(_groupings(run) for run in runs)):
+            parts = [*chain.from_iterable(groups)]
+            if candidates.tells_together([part.casefold() for part in parts]):
+                return " ".join(parts)
+        return match[0]
 
     return _CODE.sub(written, text)
 
 
-def _groups(run: str, candidates: CandidateIndex) -> list[str]:
-    """Return letters, or digits in the groups in which they were told; nothing if they weren't."""
-    if not run.isdigit() or candidates.tells(run):
-        return [run]
-    for end in range(_GROUP, len(run) - _GROUP + 1):
-        if candidates.tells(run[:end]) and (rest := _groups(run[end:], candidates)):
-            return [run[:end], *rest]
-    return []
+def _groupings(run: str) -> Iterator[list[str]]:
+    """Yield how digits may be put in groups of two to four, first together; letters as they are."""
+    yield [run]
+    for end in _GROUP if run.isdigit() else ():
+        if len(run) - end >= _GROUP[0]:
+            yield from ([run[:end], *rest] for rest in _groupings(run[end:]))
 
 
 def is_unknown_name(name: str, candidates: CandidateIndex) -> bool:

@@ -295,13 +295,11 @@ def _in_order(
     least = COMPARABLE * ranked[0].relevance
     at = np.array([found.position for found in ranked], np.int64)
     of_speech = question.of_assistant or question.of_speaker or question.asked
-    told = _are_meant(question, at, candidates) if of_speech else ~candidates.by_assistant[at]
-    meant = told.tolist()
-    best = [
-        found
-        for found, is_meant in zip(ranked, meant, strict=True)
-        if is_meant and found.relevance >= least
-    ]
+    relevant = np.array([found.relevance >= least for found in ranked])
+    told = relevant & ~candidates.by_assistant[at]
+    if of_speech or not told.any():
+        told = relevant & _are_meant(question, at, candidates)
+    best = [found for found, is_told in zip(ranked, told.tolist(), strict=True) if is_told]
     first = {found.position for found in best}
     orders = candidates.orders
     best.sort(key=lambda found: int(orders[found.position]), reverse=question.order == "newest")

@@ -14,9 +14,9 @@ from theanine.embeddings.base import embed_queries
 from theanine.lazy_pattern import lazy_pattern
 from theanine.recall.asking_part import (
     ASKS,
-    ENDS_ASKING,
     asking_part,
     begin_of_question,
+    ends_asking,
     without_frame,
     without_pasted,
 )
@@ -285,7 +285,7 @@ def cut_query(text: str) -> str:
     half = MAX_QUERY // 2
     ends = f"{text[:half]} … {text[-half:]}"
     asked = [ends[slice(*span)].strip() for span in sentence_spans(ends)]
-    return " ".join(sentence for sentence in asked if ENDS_ASKING.search(sentence)) or ends
+    return " ".join(filter(ends_asking, asked)) or ends
 
 
 def query_text(dialogue: Sequence[Utterance], turns: int | None, *, names: bool = False) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -241,6 +242,14 @@ class CandidateIndex:
             is_similar(word, term) and not asks[index.documents(term)].all()
             for term in index.terms()
         )
+
+    def tells_together(self, words: Sequence[str]) -> bool:
+        """Whether one candidate that asks nothing has all of some words in lower case."""
+        if not all(map(self.tells, words)):
+            return False
+        index = self._ranking.lexical
+        having = reduce(np.intersect1d, [index.documents(word) for word in words])
+        return not self._contents.asks[having].all()
 
     def said_next(self, position: int, step: int) -> int | None:
         """Return the position of what its speaker said next in the session, with -1 before it."""

@@ -33,6 +33,8 @@ COLUMNS: tuple[Language, ...] = (
     *("en", "de", "es", "zh", "ja", "fr", "it", "pt", "hr", "ko", "ru", "ar", "hi", "tr"),
 )
 """Of ``everyday_words.txt``."""
+_TYPED_PLAIN: tuple[Language, ...] = ("tr", "hr")
+"""Languages whose words are told without accents; those of French would often be English ones."""
 MIN_VOTING = 2
 """Function words by which a language is told; with fewer, everyday words have a say, too."""
 MIN_TELLING = 6
@@ -225,7 +227,7 @@ def guess_language(text: str) -> Language:
         found += [_letter_votes.get(letter, []) for letter in sorted(set(text))]
     for language, weight in chain.from_iterable(found):
         votes[language] += weight
-    if sum(map(bool, found)) < MIN_VOTING:
+    if sum(map(bool, found)) < MIN_VOTING and not votes["en"]:
         for word in words:
             if each := _vote_of_everyday_word(word):
                 votes[each] += 1
@@ -277,9 +279,9 @@ def _vote_of_everyday_word(word: str) -> Language | None:
 
 @cache
 def _written_words(language: Language) -> frozenset[str]:
-    """Return the words of a column as they are written, with accents and without."""
+    """Return the words of a column as they are written; of some also without accents."""
     words = [word for cells in _table() for word in cells[COLUMNS.index(language)]]
-    return frozenset([*words, *map(_without_accents, words)])
+    return frozenset([*words, *map(_without_accents, words if language in _TYPED_PLAIN else ())])
 
 
 @lru_cache(maxsize=50_000)
