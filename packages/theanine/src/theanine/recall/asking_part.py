@@ -92,7 +92,7 @@ def without_pasted(text: str) -> str:
     many lines ask.
     """
     lines = [line.strip() for line in text.splitlines() if any(map(str.isalnum, line))]
-    if len(lines) < 2 or 2 * sum(map(ends_asking, lines)) >= len(lines):
+    if len(lines) < 2 or 2 * sum(map(ends_asking, lines)) > len(lines):
         return text
     for line in (lines[-1], lines[0]):
         is_document = len(text) - len(line) >= MIN_PASTED or len(lines) > MIN_PASTED_LINES
