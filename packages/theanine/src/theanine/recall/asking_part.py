@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 
 from theanine.lazy_pattern import lazy_pattern
-from theanine.retrieval.languages import guess_language
-from theanine.retrieval.lexical import content_words
+from theanine.retrieval.languages import guess_language, written_words
 from theanine.sentences import sentence_spans
 
 _BLOB = re.compile(r"!?\[[^\]\n]*\]\(data:[^)\s]*\)|\bdata:[\w/+.-]+;base64,[\w+/=-]*")
@@ -105,7 +104,7 @@ def _asks_of_another_matter(line: str) -> bool:
     if not (_asking_sentences(line) or _TELL_ME.search(line)):
         return False
     asked = asking_part(line)
-    if len(content_words(asked)) < MIN_CONTENT:
+    if len(written_words(asked)) < MIN_CONTENT:
         return False
     refers = _REFERS if guess_language(line) == "en" else _REFERS_ELSEWHERE
     return len(line.split()) >= MIN_WORDS_REFERRING or not refers.search(asked)
