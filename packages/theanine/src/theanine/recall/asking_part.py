@@ -49,6 +49,10 @@ _AND = lazy_pattern(r"\W*(?:and|what about|how about|und|y|et|e|и|а|ve|peki|�
 """How a question begins that asks of another one what was asked before."""
 _OF_A_PLACE_OR_TIME = lazy_pattern(r"\b(?:then|there|that)\b", re.IGNORECASE)
 _TELL_ME = lazy_pattern(r"\b(?:tell|remind|show|give) me\b", re.IGNORECASE)
+_IDLE = frozenset(
+    "should would could might must shall need know think mean help say write reply answer".split()
+)
+"""Words of a question that may be about anything, besides function words."""
 MIN_WORDS = 4
 """Words of a question that tells by itself what it is about."""
 MIN_WORDS_REFERRING = 10
@@ -104,7 +108,7 @@ def _asks_of_another_matter(line: str) -> bool:
     if not (_asking_sentences(line) or _TELL_ME.search(line)):
         return False
     asked = asking_part(line)
-    if len(written_words(asked)) < MIN_CONTENT:
+    if len({*written_words(asked)} - _IDLE) < MIN_CONTENT:
         return False
     refers = _REFERS if guess_language(line) == "en" else _REFERS_ELSEWHERE
     return len(line.split()) >= MIN_WORDS_REFERRING or not refers.search(asked)
