@@ -257,6 +257,53 @@ def test_slack_mentions_links_threads_and_apps(tmp_path: Path) -> None:
     assert history.notes == {"service messages left out": 1, "messages of apps left out": 1}
 
 
+SILENT: dict[str, dict[str, object]] = {
+    "slack": {
+        "users.json": [{"id": f"U{n}", "name": name} for n, name in enumerate(("Ana", "Bo"))],
+        "channels.json": [{"id": "C1", "name": "boats"}],
+        "boats/2024-05-13.json": [
+            {"type": "message", "user": "U9", "ts": "1715630160.0001", "text": "Guest.",
+             "user_profile": {"real_name": "Cy"}},
+            {"type": "message", "user": "U1", "ts": "1715630161.0001", "text": "Hi."},
+        ],
+    },
+    "messenger": {
+        "messages/inbox/boats_1/message_1.json": {
+            "participants": [{"name": name} for name in ("Ana", "Bo", "Cy")],
+            "title": "Boats",
+            "messages": [{"sender_name": name, "timestamp_ms": 1715630160000 + n, "content": words}
+                         for n, (name, words) in enumerate((("Cy", "Guest."), ("Bo", "Hi.")))],
+        },
+    },
+    "signal": {
+        "main.jsonl": "\n".join(map(json.dumps, [
+            {"account": {"givenName": "Ana", "familyName": ""}},
+            {"recipient": {"id": "1", "self": Json()}},
+            {"recipient": {"id": "2", "contact": {"profileGivenName": "Bo"}}},
+            {"recipient": {"id": "3", "contact": {"profileGivenName": "Cy"}}},
+            {"recipient": {"id": "4", "group": Json()}},
+            {"chat": {"id": "1", "recipientId": "4"}},
+            *({"chatItem": {"chatId": "1", "authorId": id, "dateSent": str(1715630160000 + n),
+                            "incoming": Json(), "standardMessage": {"text": {"body": words}}}}
+              for n, (id, words) in enumerate((("3", "Guest."), ("2", "Hi.")))),
+        ])),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("service", SILENT)
+@pytest.mark.parametrize("speaker", ["Ana", "Bo", "Cy"])
+def test_the_user_may_have_said_nothing(service: str, speaker: str, tmp_path: Path) -> None:
+    export = save_zip(tmp_path / "export.zip", SILENT[service])
+    reading = read_histories(export, speaker=speaker)
+    (history,) = reading.histories
+    assert (reading.format, history.name) == (service, speaker)
+    assert said(history) == [("Cy", "Guest."), ("Bo", "Hi.")]
+    if service != "signal":  # whose own speaker has the name that is given
+        with pytest.raises(BadInput, match="no turn by"):
+            read_histories(export, speaker="Dan")
+
+
 def test_a_part_of_a_slack_export_alone_is_an_error(tmp_path: Path) -> None:
     file = save(tmp_path, "users.json", json.dumps([{"id": "U1"}]))
     with pytest.raises(BadInput, match="zip archive or a folder"):
@@ -495,10 +542,44 @@ def test_notes_in_other_languages_are_left_out_and_named(note: str, tmp_path: Pa
     "words",
     ["I deleted your message, sorry", "did you delete the message?", "Ich lösche die Nachricht",
      "Ich habe die Nachricht gelöscht", "read <The Great Gatsby>", "press <Enter>", "<3",
-     "<b>bold</b>", "missed you all day"],
+     "<b>bold</b>", "missed you all day", "My sister deleted a message", "Missed your call",
+     "Meine Schwester hat eine Nachricht gelöscht.", "Mi hermana eliminó un mensaje",
+     "Slučajno sam obrisala ovu poruku", "Случайно удалила сообщение", "Čekam tvoju poruku",
+     "Yanlışlıkla bir mesaj sildi", "不小心删除了消息", "間違えてメッセージを削除しました",
+     "실수로 메시지를 삭제했습니다", "Warte noch auf eine Nachricht",
+     "This was removed from the menu.",
+     "Look at <https://example.com> please", "See example.com (it is great)",
+     "I read notes.txt (the old one)", "<mailto:ana@x.org>"],
 )  # fmt: skip
 def test_words_that_look_like_notes_stay(words: str, tmp_path: Path) -> None:
     assert said(whatsapp(tmp_path, f"13/05/2024, 21:50 - Ana: {words}")) == [("Ana", words)]
+
+
+@pytest.mark.parametrize("marks", ["\u202a\u202c", "\u2066\u2069", "\u2068\u2069", "\u200e\u200e"])
+@pytest.mark.parametrize("name", ["+385 91 123 4567", "Ana", "~Ana"])
+@pytest.mark.parametrize("tight", [True, False])
+def test_marks_of_direction_around_names(
+    name: str, marks: str, tight: bool, tmp_path: Path
+) -> None:
+    before, after = marks
+    marked, colon = f"{before}{name}{after}", ":" if tight else ": "
+    history = whatsapp(
+        tmp_path,
+        f"[13.05.24, 21:50:00] {marked}{colon}Hi {marked}.",
+        f"[13.05.24, 21:51:00] {name}: Again.",
+        "[13.05.24, 21:52:00] Bo: Good.",
+    )
+    plain = name.strip("~")
+    assert said(history) == [(plain, f"Hi {name}."), (plain, "Again."), ("Bo", "Good.")]
+
+
+@pytest.mark.parametrize(
+    "said_of", ["file attached", "Datei angehängt", "archivo adjunto", "添付ファイル"]
+)
+@pytest.mark.parametrize("mark", ["", "\u200e"])
+def test_files_that_android_attached(mark: str, said_of: str, tmp_path: Path) -> None:
+    history = whatsapp(tmp_path, f"13/05/2024, 21:50 - Ana: {mark}My plan.pdf ({said_of})")
+    assert said(history) == [("Ana", '[shares the file "My plan.pdf"]')]
 
 
 def test_contacts_places_and_polls_keep_their_words(tmp_path: Path) -> None:

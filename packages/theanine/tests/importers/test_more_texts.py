@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
+import unicodedata
+from collections.abc import Sequence
 from datetime import UTC
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -424,6 +428,29 @@ def test_the_dates_of_a_table_tell_whether_the_month_comes_first(tmp_path: Path)
     assert [at for at, _, _ in said(reading)] == ["2024-04-05 21:56", "2024-04-25 08:05"]
 
 
+@pytest.mark.parametrize("year", ["2024", "24"])
+@pytest.mark.parametrize("sign", "/.-")
+@pytest.mark.parametrize("clock", ["", " 21:56", " 9:56 PM"])
+@pytest.mark.parametrize("month_first", [True, False])
+def test_the_dates_of_a_table_tell_their_order(
+    month_first: bool, clock: str, sign: str, year: str, tmp_path: Path
+) -> None:
+    days = ((5, 8), (5, 13))
+    dates = (sign.join(map(str, (*day[:: 1 if month_first else -1], year))) for day in days)
+    rows = ["Date,From,Message", *(f"{date}{clock},Ana,Hi {date}" for date in dates)]
+    reading = read_text(tmp_path, "chat.csv", "\n".join(rows))
+    assert [at[:10] for at, _, _ in said(reading)] == ["2024-05-08", "2024-05-13"]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("words", ["İçerik", "İleti", "MESAJ", "İÇERİK"])
+@pytest.mark.parametrize("name", ["İsim", "Gönderen", "KİŞİ", "YAZAN", "Kullanıcı Adı"])
+def test_turkish_headings_with_capitals(name: str, words: str, form: str, tmp_path: Path) -> None:
+    heading = unicodedata.normalize(cast("Any", form), f"Tarih;{name};{words}")
+    reading = read_text(tmp_path, "chat.csv", f"{heading}\n13.05.2024 21:56;Ana;Merhaba\n")
+    assert said(reading) == [("2024-05-13 21:56", "Ana", "Merhaba")]
+
+
 NOTICES = [
     "This message was deleted",
     "This message has been deleted.",
@@ -462,6 +489,17 @@ WORDS = [
     "Can you decrypt it?",
     "Waiting",
     "He says that this message was deleted by mistake, but I saw it.",
+    "This was removed from the menu.",
+    "This was recalled by the manufacturer",
+    "Unable to decrypt my old drive, any idea?",
+    "This message is PGP encrypted with my new key.",
+    "I sent you a PGP encrypted message, did it arrive?",
+    "Message could not be decrypted here, could you send it again?",
+    "Удалила сообщение",
+    "Apagou uma mensagem",
+    "मैसेज डिलीट कर दिया",
+    "消息撤回",
+    "已删除消息",
 ]
 
 
@@ -481,6 +519,45 @@ def test_words_about_messages_are_no_notice(words: str) -> None:
     assert notice_in(words) == ""
 
 
+TAKEN_BACK = [
+    ("{} deleted a message", "My sister", "Sorry, I accidentally", "Somebody"),
+    ("{} unsent this message", "My boss", "Yesterday Cy"),
+    ("{} hat eine Nachricht gelöscht.", "Meine Schwester", "Jemand"),
+    ("{} eliminó un mensaje", "Mi hermana", "Ayer Cy"),
+    ("{} a supprimé un message", "Ma sœur", "Elle"),
+    ("{} ha eliminato un messaggio", "Mia sorella", "Lei"),
+    ("{} apagou uma mensagem", "A minha irmã", "Ela"),
+    ("{} obrisala poruku", "slučajno sam", "Moja sestra je", "Nije"),
+    ("{} удалила сообщение", "случайно", "Моя сестра"),
+    ("لقد قام {} بحذف رسالة", "أخي", "المدير"),
+    ("{} ने एक मैसेज डिलीट किया", "मेरी बहन", "उस"),
+    ("{} bir mesaj sildi", "yanlışlıkla", "Kız kardeşim"),
+    ("{}删除了消息", "不小心", "我妹妹"),
+    ("{}撤回了一条消息", "刚才", "她"),
+    ("{}がメッセージを削除しました", "妹", "間違えて友達"),
+    ("{} 메시지를 삭제했습니다", "실수로", "제 동생이"),
+]
+
+
+@pytest.mark.parametrize("notice", TAKEN_BACK)
+def test_a_notice_names_who_wrote_the_message(notice: Sequence[str], tmp_path: Path) -> None:
+    pattern, *others = notice
+    told = [pattern.format(who) for who in (*others, "Bo")]
+    head = "--------------- Monday, May 13, 2024 ---------------"
+    lines = [f"[Ana] [9:57 PM] {words}" for words in (*told, pattern.format("Ana"))]
+    reading = read_text(tmp_path, "chat.txt", "\n".join([head, "[Bo] [9:56 PM] Hi.", *lines]))
+    assert [text for _, _, text in said(reading)] == ["Hi.", *told]
+    assert reading.notes["deleted messages left out"] == 1
+
+
+@pytest.mark.parametrize("by", ["Bo", "Ana", "admin Bo", "an admin", "the sender"])
+@pytest.mark.parametrize("what", ["This message was deleted", "Message recalled"])
+def test_a_notice_says_who_of_the_chat_deleted_a_message(what: str, by: str) -> None:
+    assert notice_in(f"{what} by {by}.", "Ana Horvat", {"Bo"})
+    for other in ("the manufacturer", "my sister", "admin mistake", "Cy"):
+        assert notice_in(f"{what} by {other}.", "Ana Horvat", {"Bo"}) == ""
+
+
 LEFT = "\u200e"
 MARKED = {
     f"{LEFT}<attached: 03-PHOTO-2024.jpg>": ("", "a picture"),
@@ -491,7 +568,18 @@ MARKED = {
     f"It is up {LEFT}image omitted": ("It is up", "a picture"),
     f"see x.com\nfor it {LEFT}video omitted": ("see x.com\nfor it", "a video"),
     f"plan.pdf • {LEFT}2 pages {LEFT}document omitted": ("", 'the file "plan.pdf"'),
-    "if a <b c: d> e": ("if a <b c: d> e", ""),
+    "It is up <attached: 03-PHOTO-2024.jpg>": ("It is up", "a picture"),
+    **{
+        words: (words, "")
+        for words in (
+            "if a <b c: d> e",
+            "Look at <https://example.com> please",
+            "Look at <there: https://example.com> please",
+            "<mailto:ana@x.org>",
+            "<mail: ana@x.org>",
+            "<see:plan.pdf>",
+        )
+    },
 }
 
 
@@ -521,6 +609,13 @@ def test_markdown_of_signal_export(tmp_path: Path) -> None:
         ("Me", "", "the sticker 🐱"),
     ]
     assert reading.notes["reactions left out"] == reading.notes["deleted messages left out"] == 1
+
+
+@pytest.mark.parametrize("words", ["> 50 people came", ">:( no", "> 50 came\n> and went", ">"])
+def test_words_with_the_sign_of_a_quote_in_signal_export(words: str, tmp_path: Path) -> None:
+    reading = read_text(tmp_path, "chat.md", f"[2024-05-13 21:57] Bo: {words}\n")
+    assert [text for _, _, text in said(reading)] == [words]
+    assert "quotes of other messages left out" not in reading.notes
 
 
 SIDES = {
@@ -557,6 +652,44 @@ def test_both_sides_of_a_chat_in_markdown(user: str, tmp_path: Path) -> None:
     assert {f"{t.at:%Y-%m-%d}" for t in turns} == {"2024-05-13"}
 
 
+FORMS = ("## {}", "**{}:**", "**{}**")
+
+
+@pytest.mark.parametrize("user", FORMS)
+@pytest.mark.parametrize("assistant", FORMS)
+def test_sides_of_a_chat_in_markdown_in_any_forms(
+    user: str, assistant: str, tmp_path: Path
+) -> None:
+    sides = [user.format("You"), "Is it?", assistant.format("ChatGPT"), "It is."]
+    reading = read_text(tmp_path, "boat.md", "\n\n".join([*sides, *sides]))
+    assert reading.format == "markdown"
+    assert [text for _, _, text in said(reading)] == ["Is it?", "It is."] * 2
+
+
+ABOVE = {
+    "# The attack of 11 September 2001": None,
+    "## 2001-09-11": None,
+    "We talk of what happened on 11 September 2001 here.": None,
+    "Deadline: 2001-09-11": None,
+    "Created: 2024-05-13": "2024-05-13",
+    "**Date:** Monday, May 13, 2024": "2024-05-13",
+    "*13. Mai 2024, 21:56*": "2024-05-13",
+    "> 2024-05-13 9:56 PM": "2024-05-13",
+    "Exported from ChatGPT on 13 May 2024": "2024-05-13",
+    "Gespeichert am 13.05.2024 um 21:56": "2024-05-13",
+    "Fecha: 13 de mayo de 2024": "2024-05-13",
+}
+
+
+@pytest.mark.parametrize("line", ABOVE)
+@pytest.mark.parametrize("first", ["", "# The attack of 11 September 2001\n\n"])
+def test_lines_with_dates_above_a_chat_in_markdown(first: str, line: str, tmp_path: Path) -> None:
+    chat = f"{first}{line}\n\n## You\n\nHi.\n\n## ChatGPT\n\nHello.\n"
+    reading = read_text(tmp_path, "chat.md", chat)
+    dated = {day for day, _, _ in said(reading)}
+    assert {day[:10] for day in dated} == {ABOVE[line] or "2000-01-01"}
+
+
 @pytest.mark.parametrize("field", ["topicId", "session_id", "conversationId", "thread_id"])
 @pytest.mark.parametrize("wrapped", [True, False])
 def test_messages_of_several_conversations_in_one_list(
@@ -574,11 +707,55 @@ def test_messages_of_several_conversations_in_one_list(
     }
 
 
+@pytest.mark.parametrize(
+    ("room", "message"),
+    [
+        ("room_id", {"type": "m.room.message", "sender": "@a:x", "content": {"body": "Hi."}}),
+        ("rid", {"_id": "1", "msg": "Hi.", "u": {"username": "ana"}, "ts": "2024-05-13T21:56:00Z"}),
+        ("thread_id", {"object": "thread.message", "role": "user", "content": "Hi."}),
+    ],
+)
+def test_a_message_without_the_services_own_id_parts_no_others(
+    room: str, message: Json, tmp_path: Path
+) -> None:
+    if room == "room_id":
+        message = {**message, "event_id": "$1", "origin_server_ts": 1_715_630_000_000}
+    records = [{**message, **ids} for ids in ({room: "a"}, {}, {room: "b"}, {room: "a"})]
+    lines = "\n".join(json.dumps(each) for each in records)
+    (history,) = read_text(tmp_path, "chat.jsonl", lines).histories
+    assert sorted(len(each.turns) for each in history.transcripts) == [1, 1, 2]
+
+
 def test_messages_of_which_some_name_no_conversation_are_one(tmp_path: Path) -> None:
     ids: list[Json] = [{"session_id": "a"}, {}, {"session_id": "b"}]
     messages = [{"role": "user", "content": "Hello.", **each} for each in ids]
     (history,) = read_histories(save(tmp_path, "chat.json", messages)).histories
     assert [len(each.turns) for each in history.transcripts] == [3]
+
+
+@pytest.mark.parametrize("service", ["ChatGPT", "Claude", "Gemini"])
+@pytest.mark.parametrize("timed", [True, False])
+def test_a_chat_that_an_extension_saved(timed: bool, service: str, tmp_path: Path) -> None:
+    talk = [("Prompt", "My boat is Mira."), ("Response", "A fine name.")]
+    at = {"time": "5/8/2024 21:55:00"} if timed else {}
+    whole = {
+        "metadata": {
+            "title": "Boat",
+            "user": {"name": "Ana", "email": "ana@example.org"},
+            "dates": {"created": "5/8/2024 21:55:00", "exported": "5/20/2024 9:00:00"},
+            "powered_by": f"{service} Exporter (https://www.example.org)",
+        },
+        "messages": [{"role": role, "say": words, **at} for role, words in talk],
+    }
+    reading = read_histories(save(tmp_path, f"{service}-Boat.json", whole))
+    turns = [turn for session in reading.histories[0].transcripts for turn in session.turns]
+    assert [(turn.role, turn.text) for turn in turns] == [
+        ("user", talk[0][1]),
+        ("assistant", talk[1][1]),
+    ]
+    assert {f"{turn.at:%F %R}" for turn in turns} == {"2024-05-08 21:55"}
+    assert reading.histories[0].transcripts[0].metadata["title"] == "Boat"
+    assert not [note for note in reading.notes if "left out" in note]
 
 
 def test_a_backup_of_chatbox_has_earlier_threads(tmp_path: Path) -> None:
@@ -594,6 +771,16 @@ def test_a_backup_of_chatbox_has_earlier_threads(tmp_path: Path) -> None:
         reading = read_histories(save(tmp_path, "chatbox.json", whole))
         assert reading.format == "chatbox"
         assert [text for _, _, text in said(reading)] == ["First.", "Second."]
+
+
+def test_many_blanks_before_words_cost_no_time(tmp_path: Path) -> None:
+    blanks = b" " * 65_000
+    files: dict[str, object] = {"a.json": blanks + b"[1", "b.json": blanks + b"[ ]"}
+    files["c.json"] = [{"role": "user", "content": "Hi."}]
+    began = time.process_time()
+    reading = read_histories(save_zip(tmp_path / "export.zip", files), keep_going=True)
+    assert time.process_time() - began < 1
+    assert [words for _, _, words in said(reading)] == ["Hi."]
 
 
 def test_json_after_a_byte_order_mark(tmp_path: Path) -> None:

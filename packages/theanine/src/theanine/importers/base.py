@@ -111,6 +111,7 @@ class Intake:
         around: what such a document has beside them, until a reader takes it.
         seen: ids that were read from any file of the same import, for formats that repeat turns;
             and files of the folder that were read with another.
+        people: names of those who are in the chats, though they may have said nothing.
         notes: oddities of the history that is being read, counted.
         faults: the items that couldn't be read so far.
     """
@@ -127,6 +128,7 @@ class Intake:
     inside: Sequence[tuple[str, ...]] = ()
     around: Object = field(default_factory=dict[str, object])
     seen: set[str] = field(default_factory=set[str])
+    people: set[str] = field(default_factory=set[str])
     notes: Counter[str] = field(default_factory=Counter[str])
     faults: list[Rejected] = field(default_factory=list[Rejected])
 

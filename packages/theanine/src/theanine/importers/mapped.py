@@ -12,6 +12,7 @@ import csv
 import html
 import io
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -61,7 +62,8 @@ _NO_VALUE = frozenset(("NULL", r"\N", "(null)", "<null>", "[NULL]"))
 """What databases write in a cell that has nothing."""
 _SEPARATOR = re.compile(r'"?sep=(?P<mark>[,;\t|])"?\s*', re.IGNORECASE)
 """A first line that tells Excel what is between the columns."""
-_IN_NUMBERS, _MONTHS = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-]\d{4}"), 12
+_IN_NUMBERS = re.compile(r"(\d{1,2})([./-])(\d{1,2})[./-](?:\d{4}|\d{2})\b")
+_MONTHS = 12
 _BEFORE_HEADING = 20
 """Lines among which the first that isn't blank has the names of the columns."""
 _UTF8 = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
@@ -270,7 +272,10 @@ def _directed(
 
 
 def _order_dates(rows: Sequence[Object], columns: Sequence[str]) -> None:
-    """Write dates in numbers anew if those of the whole table tell that the month comes first."""
+    """Write dates in numbers anew: in the order that those of the whole table tell.
+
+    Years of two digits get four, as in a table of messages they are no numbers of versions.
+    """
     for column in columns:
         found = [
             (row, text, date, numbers)
@@ -278,12 +283,13 @@ def _order_dates(rows: Sequence[Object], columns: Sequence[str]) -> None:
             for text in [str(row.get(column, ""))]
             if (date := find_date(text)) and (numbers := _IN_NUMBERS.match(text, date.span[0]))
         ]
-        firsts, seconds = (max((int(each[3][n]) for each in found), default=0) for n in (1, 2))
-        if not firsts <= _MONTHS < seconds:
-            continue
-        for row, text, date, _ in found:
-            date = date.swapped if date.swappable else date
-            day = f"{date.year}-{date.month:02}-{date.day:02}"
+        day_first, month_first = (any(int(each[3][n]) > _MONTHS for each in found) for n in (1, 3))
+        for row, text, date, numbers in found:
+            if day_first != month_first:
+                date = date.swapped if date.swappable and month_first else date
+                day = f"{date.year}-{date.month:02}-{date.day:02}"
+            else:
+                day = numbers[2].join((numbers[1], numbers[3], str(date.year)))
             row[column] = f"{text[: date.span[0]]}{day}{text[date.span[1] :]}"
 
 
@@ -310,7 +316,7 @@ def _in_language(names: Sequence[str], language: str) -> dict[str, object] | Non
 
     def named(field: str) -> str:
         patterns = (_COLUMNS[each][field] for each in dict.fromkeys((language, "en")))
-        plain = [re.sub(r"\s+", "_", each.casefold()) for each in names]
+        plain = [re.sub(r"\s+", "_", unicodedata.normalize("NFKC", each)) for each in names]
         found = (
             name
             for pattern in patterns

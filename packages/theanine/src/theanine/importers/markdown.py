@@ -23,7 +23,7 @@ from theanine.importers.dates import Calendar, positions
 from theanine.importers.markup import without_markup
 from theanine.importers.sessions import SYNTHETIC, SessionBuilder
 from theanine.importers.wording import wording
-from theanine.importers.written_dates import ISO_DATE, NUMBER, find_date
+from theanine.importers.written_dates import ISO_DATE, NUMBER, find_date, part_of_day
 from theanine.types import History, Role
 
 _SIDES = wording("markdown")
@@ -55,7 +55,8 @@ _TAGS = re.compile(
 )
 """Parts of Perplexity's text to leave out: hidden text, signs, pictures, and marks of sources."""
 _NOTES = wording("notes")
-_DATES, _CREATED = _NOTES["dates"], re.compile("|".join(_NOTES["created"]))
+_DATES = _NOTES["dates"]
+_CREATED, _SAVED = (re.compile("|".join(_NOTES[each])) for each in ("created", "saved"))
 
 
 @dataclass(slots=True)
@@ -68,14 +69,19 @@ class _Turn:
 
 def is_chat(lines: Sequence[str]) -> bool:
     """Return whether the first lines of a file name both sides of a chat."""
-    return _form(lines) is not None
+    return bool(_forms(lines))
 
 
-def _form(lines: Sequence[str]) -> re.Pattern[str] | None:
-    """Return how a text names both sides of a chat, or None; what has another form is words."""
+def _forms(lines: Sequence[str]) -> Sequence[re.Pattern[str]]:
+    """Return how a text names both sides of a chat; nothing if it doesn't.
+
+    It is one form if that has both, and what has another is words; else each side may have its own.
+    """
     found = {form: [m for line in lines if (m := form.fullmatch(line))] for form in _FORMS}
-    both = [form for form, ms in found.items() if {bool(m["user"]) for m in ms} == {True, False}]
-    return max(both, key=lambda form: len(found[form]), default=None)
+    sides = {form: {bool(m["user"]) for m in matches} for form, matches in found.items()}
+    if both := [form for form in _FORMS if len(sides[form]) == 2]:
+        return (max(both, key=lambda form: len(found[form])),)
+    return _FORMS if len(set[bool]().union(*sides.values())) == 2 else ()
 
 
 def _read(intake: Intake) -> Iterator[History]:
@@ -108,13 +114,14 @@ def _read(intake: Intake) -> Iterator[History]:
 def _turns(lines: Sequence[str], start: int) -> Iterator[_Turn]:
     turn: _Turn | None = None
     fence = ""
-    form = _form(lines[start:]) or _HEADING
+    forms = _forms(lines[start:]) or (_HEADING,)
     for number, raw in enumerate(lines[start:], start + 1):
         line = raw.removesuffix("\r")
         stripped = line.lstrip()
         if stripped.startswith(("```", "~~~")):
             fence = "" if fence and stripped.startswith(fence) else fence or stripped[:3]
-        match = None if fence else form.fullmatch(line)
+        matches = () if fence else filter(None, (form.fullmatch(line) for form in forms))
+        match = next(iter(matches), None)
         if match:
             if turn:
                 yield turn
@@ -154,13 +161,33 @@ def _questions(lines: Sequence[str]) -> Iterator[_Turn]:
 
 
 def _date_above(lines: Sequence[str]) -> str:
-    """Return the line above a chat that says when it was, at best when it began; else nothing."""
-    dated = [
-        line
-        for line in (each.strip("\r *_>-") for each in lines)
-        if ISO_DATE.search(line) or ((found := find_date(line)) and found.year)
-    ]
-    return next((line for line in dated if _CREATED.search(line.lower())), "".join(dated[:1]))
+    """Return the line above a chat that says when it was, at best when it began; else nothing.
+
+    Headings and sentences can have dates of what they are about.
+    """
+    plain = (re.sub(r"[*_`]", "", each).strip("\r >-") for each in lines)
+    dated = [(line, span) for line in plain if line[:1] != "#" and (span := _place_of_date(line))]
+    began = (line for line, _ in dated if _CREATED.search(line.lower()))
+    others = (
+        line for line, span in dated if _SAVED.search(line.lower()) or _is_hardly_more(line, span)
+    )
+    return next(began, "") or next(others, "")
+
+
+def _place_of_date(line: str) -> tuple[int, int] | None:
+    if match := ISO_DATE.search(line):
+        return match.span()
+    return found.span if (found := find_date(line)) and found.year else None
+
+
+def _is_hardly_more(line: str, span: tuple[int, int]) -> bool:
+    """Return whether a line has nothing but a date, with its name, a time of day and one word."""
+    start, end = span
+    words = re.findall(r"[^\W\d_]{2,}", f"{line[:start]} {line[end:]}")
+    label = _FIELD.fullmatch(line)
+    if label and label["key"].replace(" ", "").lower() not in _DATES:
+        return False
+    return sum(part_of_day(word) is None for word in words) <= 1 + (label is not None)
 
 
 def _title(lines: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Container, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
@@ -92,8 +92,8 @@ TEXT_SUFFIXES = (
     *(".csv", ".tsv", ".vtt", ".srt", ".sbv", ".html", ".htm"),
 )
 _BEGINS_JSON = re.compile(rb'\s*\{\s*"[^"\n]{1,80}"\s*:')
-_EMPTY = re.compile(rb"\s*(?:\[\s*\]|\{\s*\})?\s*")
-"""A file of an export that has nothing in it, such as the messages of a chat without any."""
+_EMPTY = (b"", b"[]", b"{}")
+"""What a file of an export has beside blanks if nothing is in it, as if a chat has no messages."""
 _BRACKETED_TEXT = re.compile(r"\[(?:\d{1,4}([./-])\d{1,2}\1\d{1,4}|\d{1,2}:\d\d|LINE\])")
 
 
@@ -189,6 +189,7 @@ def read_histories(
     rejected: list[Rejected] = []
     left_out: list[Rejected] = []
     formats: list[str] = []
+    people: set[str] = set()
     named = mapped.MAPPED if layout is not None else FORMATS[format] if format else None
     sources = _intakes(source, named, options, rejected)
     with closing(sources):  # which closes the file, also after a fault
@@ -209,6 +210,7 @@ def read_histories(
                     name = part.name
                     tolerated += spool.add(part, joined=chosen.joined)
                 note_unread(intake.notes, intake.around, ())
+                people |= intake.people
                 spool.add(intake.part(name))
                 if tolerated is left_out and spool.count:
                     left_out += intake.faults
@@ -219,7 +221,8 @@ def read_histories(
     histories = spool.histories()
     if (rejected and not keep_going) or (left_out and not histories):
         raise _refusal([*rejected, *left_out], source)
-    _check_contents(spool, formats, source, options, is_read=bool(histories or rejected))
+    is_read = bool(histories or rejected)
+    _check_contents(spool, formats, source, options, people, is_read=is_read)
     notes = sum((Counter(history.notes) for history in histories), Counter[str]())
     return ImportedHistories(
         format=formats[0] if formats else format or "",
@@ -243,14 +246,15 @@ def _check_contents(
     formats: Sequence[str],
     source: Path | TextIO,
     options: Options,
+    people: Container[str],
     *,
     is_read: bool,
 ) -> None:
-    """Raise BadInput if nothing was read, or nothing by the speaker whom the caller names."""
+    """Raise BadInput if nothing was read, or nobody is the speaker whom the caller names."""
     if not is_read:
         raise BadInput(_nothing("".join(formats[:1]), spool.notes), str(source))
     speaker = options.speaker
-    if spool.count and speaker and speaker not in spool.speakers:
+    if spool.count and speaker and speaker not in spool.speakers and speaker not in people:
         speakers = ", ".join(name for name, _ in spool.speakers.most_common(_MAX_LISTED))
         raise BadInput(f'no turn by "{speaker}"; the speakers are {speakers}', str(source))
 
@@ -324,7 +328,7 @@ def _intakes_in(
         expected = by_name and name in picked[first]
         try:
             with folder.open(name) as source:
-                if _EMPTY.fullmatch(source.head):
+                if b"".join(source.head.split()) in _EMPTY:
                     continue
                 intake = _intake(source, format, options)
                 intake.folder, intake.seen = folder, seen

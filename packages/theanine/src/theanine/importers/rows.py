@@ -66,6 +66,7 @@ from theanine.importers.words import (
     quoted,
     strings,
 )
+from theanine.importers.written_dates import find_date
 from theanine.importers.xml_chats import adium_talks, is_adium, is_sms, sms_row, sms_talks
 from theanine.messages.parts import part_kind
 from theanine.messages.read import message_parts
@@ -611,7 +612,7 @@ def _is_conversation(record: Mapping[str, object], field: str) -> bool:
 
 
 def _read_messages(intake: Intake) -> Iterator[History]:
-    records = ((where, _with_output(record)) for where, record in intake.records())
+    records = ((where, _exported(_with_output(record))) for where, record in intake.records())
     return read_talks(
         intake, _MESSAGES, _message, intake.user_name(intake.own_name), records=records
     )
@@ -626,6 +627,30 @@ def _with_output(record: Object) -> Object:
     asked = [{"role": "user", "content": given}] if isinstance(given, str) else objects_in(given)
     rest = without(without(record, "input"), "output")
     return {**rest, "messages": [*asked, *output]}
+
+
+def _exported(record: Object) -> Object:
+    """Return a chat that a browser extension saved, which writes the month first, in ISO dates.
+
+    It has ``metadata`` with ``title``, ``dates`` and ``powered_by``, and says its words in ``say``.
+    """
+    about = record.get("metadata")
+    if not is_object(about) or not is_object(dates := about.get("dates")):
+        return record
+    about = {**without(about, "powered_by"), "dates": {k: _iso(v) for k, v in dates.items()}}
+    messages = [
+        {**each, "time": _iso(each.get("time"))} for each in objects_in(record.get("messages"))
+    ]
+    return {**record, "metadata": about, "messages": messages}
+
+
+def _iso(date: object) -> object:
+    """Return a date with slashes, the month first, in ISO 8601; anything else as it is."""
+    if not isinstance(date, str) or "/" not in date or not (found := find_date(date)):
+        return date
+    found = found.swapped if found.swappable else found
+    day = f"{found.year}-{found.month:02}-{found.day:02}"
+    return f"{date[: found.span[0]]}{day}{date[found.span[1] :]}"
 
 
 def _message(intake: Intake, layout: Layout, record: Object, where: str) -> Sequence[Entry]:

@@ -155,6 +155,7 @@ class ChatSessions:
         self._threads: dict[str, str] = {}
         self._late: dict[str, list[Entry]] = {}
         self._starts = Counter[str]()
+        self._people: set[str] = set()
 
     def add(self, message: Entry) -> Iterator[History]:
         """Add a message; yield the session before it if that has ended."""
@@ -186,6 +187,7 @@ class ChatSessions:
         for each in filter(None, (message.thread, message.key)):
             self._threads.setdefault(each, self._key)
         self._messages.append(message)
+        self._people.add(message.name)
 
     def end(self) -> Iterator[History]:
         """Yield the session that was going on, if there is one, and late replies to others."""
@@ -218,10 +220,11 @@ class ChatSessions:
         session = SessionBuilder(key, self._intake.notes, title=self._chat)
         uses = Counter[str]()
         for message in messages:
-            if not message.attachment and (why := notice_in(message.text)):
+            message.name = message.name or self._intake.speaker_of("user")
+            why = notice_in(message.text, message.name, self._people)
+            if why and not message.attachment:
                 self._intake.notes[why] += 1
                 continue
-            message.name = message.name or self._intake.speaker_of("user")
             key = message.key or _digest(message)
             uses[key] += 1
             key = f"{key} ({uses[key]})" if uses[key] > 1 else key

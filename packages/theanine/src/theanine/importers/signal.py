@@ -74,6 +74,7 @@ def _read(intake: Intake) -> Iterator[History]:
             elif is_object(recipient := record.get("recipient")):
                 name = _person(recipient, intake.options.speaker or owner)
                 people[str(recipient.get("id"))] = name
+                intake.people.add(name)
                 note_unread(intake.notes, recipient, [name])
             elif is_object(chat := record.get("chat")):
                 chats[str(chat.get("id"))] = str(chat.get("recipientId"))
@@ -235,7 +236,9 @@ def _read_markdown(intake: Intake) -> Iterator[History]:
     sessions = _plain_sessions(intake)
     for (start, head), end in zip(heads, [*(i for i, _ in heads[1:]), len(lines)], strict=True):
         where = f"{intake.name}, line {start + 1}"
-        text, quotes = _QUOTED.subn("", "\n".join([head[3], *lines[start + 1 : end]]))
+        text, quotes = "\n".join([head[3], *lines[start + 1 : end]]), 0
+        if not head[3].strip():  # a quote is on lines of its own
+            text, quotes = _QUOTED.subn("", text)
         text, reactions = _REACTIONS.subn("", text)
         intake.notes[QUOTES] += quotes
         intake.notes["reactions left out"] += reactions

@@ -59,6 +59,7 @@ def _read(intake: Intake) -> Iterator[History]:
         name = _person(user)
         people[str(user.get("id"))] = name + (_APP if user.get("is_bot") is True else "")
         note_unread(intake.notes, user, [name])
+    intake.people |= {name for name in people.values() if not name.endswith(_APP)}
     for id, name in _others(folder, root, people).items():
         people.setdefault(id, name)
     days: dict[str, list[str]] = {}

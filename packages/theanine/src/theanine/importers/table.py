@@ -66,6 +66,7 @@ class Layout:
         roles: roles by the names that this format has for them, in lower case.
         ours: names of fields that are true if the user wrote the message.
         talk: names of a message's field with the id of its conversation, of messages in one list.
+        guessed: whether these are guesses: if some messages have none, all are of one conversation.
         thread: names of a message's field with the id of the message that began its thread.
         people: whether it is a chat between people, whose sessions are cut at pauses.
         own: whether all of it is the user's own, such as notes.
@@ -93,6 +94,7 @@ class Layout:
     thread: Sequence[Path] = ()
     talks: Path = ""
     talk: Sequence[Path] = ()
+    guessed: bool = False
     item: Path = ""
     roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
     people: bool = False
@@ -283,7 +285,8 @@ def finish(
     elif entry.role == "user" and "</" in text:
         text = without_frames(text, intake.notes)
     entry.text, entry.attachment = without_remembered(text), words.attachment
-    if entry.role is None and not entry.attachment and (why := notice_in(entry.text)):
+    is_bare = entry.role is None and not entry.attachment
+    if is_bare and (why := notice_in(entry.text, entry.name)):
         intake.notes[why] += 1
         return ()
     if not entry.text.strip() and not entry.attachment:
@@ -375,7 +378,7 @@ def read_talks(
 def _by_talk(messages: object, layout: Layout) -> Mapping[str, Mapping[int, object]]:
     """Return the messages of a list with their places, by the id of their conversation.
 
-    If some have none, all are of one, which is the empty id.
+    That of those that have none is empty; they are all so if some are and the names are guesses.
     """
     held = cast("list[object]", messages) if isinstance(messages, list) else []
     talks: dict[str, dict[int, object]] = {}
@@ -384,7 +387,7 @@ def _by_talk(messages: object, layout: Layout) -> Mapping[str, Mapping[int, obje
         for path in layout.talk if id and is_object(message) else ():
             message = without(cast("Object", message), path)
         talks.setdefault(id, {})[i] = message
-    return {"": dict(enumerate(held))} if "" in talks else talks
+    return {"": dict(enumerate(held))} if "" in talks and layout.guessed else talks
 
 
 def looks_like_talk(record: Object, layout: Layout) -> bool:
@@ -482,6 +485,8 @@ class Talk:
                     entry.key = (f"{id}/{number}" if number else id) if id else entry.key
                     entry.thread = entry.thread or node.thread
                     entries.append(entry)
+        if isinstance(people := self._about.get("participants"), list):
+            self._intake.people |= {name_of(each) for each in cast("list[object]", people)}
         rest = self._about
         for path in self._layout.messages:
             rest = without(rest, path)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from itertools import pairwise
@@ -76,16 +76,17 @@ _MARKED = r"<(?P<mark>[^<>\d:]{3,80})>"
 _PLACEHOLDER = re.compile(_MARKED)
 _EDITED = re.compile(rf"{_SPACE}{{0,3}}(?:{_LEFT_TO_RIGHT}<[^<>:]{{3,60}}>|{_MARKED})\Z")
 _IOS_FILE = re.compile(
-    rf"(?P<title>.*?)(?P<own>{_LEFT_TO_RIGHT})?<[^<>:：\n]{{3,40}}[:：]{_SPACE}?"
-    r"(?P<file>[^<>\n]+(?(own)|\.\w{2,5}))>(?P<more>.*)",
+    rf"(?P<title>.*?)(?P<own>{_LEFT_TO_RIGHT})?<[^<>:：\n]{{3,40}}(?:：|:(?(own)|{_SPACE})){_SPACE}?"
+    r"(?P<file>(?(own)[^<>\n]+|[^<>\n/@]+\.\w{2,5}))>(?P<more>.*)",
     re.DOTALL,
 )
 _IOS_MARK = re.compile(rf"(?:^|(?<=\s)){_LEFT_TO_RIGHT}(?P<kind>[^\n{_LEFT_TO_RIGHT}]+)$", re.M)
 _DOCUMENT = re.compile(rf"[^\n]+\.\w{{2,5}}|[^\n]*{_SPACE}•{_SPACE}[^\n]*")
 """What iOS writes before the mark of a document: its name, and how many pages it has."""
 _ANDROID_FILE = re.compile(
-    rf"[{MARKS}]*(?P<file>[^\n]{{1,200}}\.\w{{2,5}}){_SPACE}\([^()\n]{{3,60}}\)"
+    rf"(?P<own>[{MARKS}]*)(?P<file>[^\n]{{1,200}}\.\w{{2,5}}){_SPACE}\((?P<said>[^()\n]{{3,60}})\)"
 )
+_NAMED_BY_APP = re.compile(r"[A-Z]{3}-\d{8}-WA\d+\.\w+")
 _WORDING = wording("whatsapp")
 _EDITS = frozenset(_WORDING["edited"])
 _MEDIA = "a picture, a video or a recording"
@@ -93,10 +94,12 @@ _APP_NOTES = tuple(
     re.compile(
         "".join(rf"(?=.*(?:{'|'.join(_WORDING[each])}))" for each in about) + ".*", re.IGNORECASE
     )
-    for about in (("message", "gone"), ("message", "waiting"), ("missed", "call"))
+    for about in (("this", "message", "gone"), ("this", "message", "waiting"), ("missed", "call"))
 )
-"""Notes by what they are about: a message that is gone or awaited, or a missed call."""
-_OWN_WORDS = re.compile(rf"{OWN_WORDS}|.*[?!,;@]", re.IGNORECASE)
+"""Notes by what they are about: this message, which is gone or awaited, or a missed call."""
+_OWN_WORDS = re.compile(
+    rf"{OWN_WORDS}|.*(?:[?!,;@]|\b(?:{'|'.join(_WORDING['ones_own'])})\b)", re.IGNORECASE
+)
 _TITLE = re.compile(
     r"^.*?whatsapp[- ]*(?:chat|conversation)?"
     r"(?:\s+(?:with|mit|con|avec|com|met|sa|s)\s+|\s*-\s*)",
@@ -281,6 +284,11 @@ class _Calendar:
             return True
 
 
+def _named(match: re.Match[str]) -> str:
+    """Return the speaker of a line, without the marks that phones put round numbers."""
+    return re.sub(f"[{MARKS}]", "", match["speaker"]).strip()
+
+
 @dataclass(slots=True)
 class _Survey:
     """What is known of a file after its first reading.
@@ -305,14 +313,14 @@ class _Survey:
             self.headers.append(header)
         for pattern, names in ((_SPEAKER, self.speakers), (_TIGHT, self.tight)):
             if speaker := pattern.fullmatch(header.rest):
-                names[speaker["speaker"].strip()] += 1
+                names[_named(speaker)] += 1
                 break
 
     def said(self, line: str) -> re.Match[str] | None:
         """Return the speaker and the words of the first line of a message; None for a note."""
         if (match := _SPEAKER.fullmatch(line)) or not (match := _TIGHT.fullmatch(line)):
             return match
-        return match if match["speaker"].strip() in self.speakers else None
+        return match if _named(match) in self.speakers else None
 
     def order(self, intake: Intake) -> _Order:
         """Return the order of day, month and year, noting if nothing tells it."""
@@ -420,7 +428,7 @@ def _message(
     where = f"{intake.name}, line {number}"
     with intake.catching():
         match = survey.said(lines[0])
-        speaker = match["speaker"].strip() if match else ""
+        speaker = _named(match) if match else ""
         if not match or not speaker:
             intake.notes["system lines left out"] += 1
             return
@@ -429,7 +437,8 @@ def _message(
             if not _QUOTES.search(speaker):
                 _name(intake, lines[0], "a line by WhatsApp")
             return
-        text, attachment = _content(intake, "\n".join([match["text"], *lines[1:]]).rstrip("\n"))
+        words = "\n".join([match["text"], *lines[1:]]).rstrip("\n")
+        text, attachment = _content(intake, words, speaker, survey.speakers)
         if not text and not attachment:
             intake.notes["deleted and system messages left out"] += 1
             return
@@ -444,11 +453,11 @@ def _name(intake: Intake, words: str, what: str) -> None:
     intake.notes[f'"{words[:80]}" read as {what}'] += 1
 
 
-def _content(intake: Intake, text: str) -> tuple[str, str]:
+def _content(intake: Intake, text: str, speaker: str, others: Container[str]) -> tuple[str, str]:
     """Return a message's words and what was shared; both empty for notes of WhatsApp itself."""
     first, _, rest = text.partition("\n")
     bare = _plain(text)
-    if bare == "null" or notice_in(bare):
+    if bare == "null" or notice_in(bare, speaker, others):
         return "", ""
     if (match := _PLACEHOLDER.fullmatch(bare)) and _is_sentence(match["mark"]):
         if not _OMITTED_WORDS.search(bare):
@@ -460,7 +469,7 @@ def _content(intake: Intake, text: str) -> tuple[str, str]:
     if match := _IOS_FILE.fullmatch(text):
         shared = _kind(match["file"])
         return _plain(f"{_caption(match['title'], shared)}\n{match['more']}"), shared
-    if match := _ANDROID_FILE.fullmatch(first):
+    if (match := _ANDROID_FILE.fullmatch(first)) and _is_attached(match):
         return _plain(rest), _kind(match["file"])
     if (found := _by_ios(text)) is not None:
         return found
@@ -470,6 +479,12 @@ def _content(intake: Intake, text: str) -> tuple[str, str]:
             _name(intake, f"<{wording}>", "the mark of an edited message")
         text = text[: match.start()]
     return _plain(text), ""
+
+
+def _is_attached(match: re.Match[str]) -> bool:
+    """Return whether a name with words in parentheses is a file's, by a mark, its form or these."""
+    is_own = match["own"] or _NAMED_BY_APP.fullmatch(match["file"])
+    return bool(is_own or _ATTACHED.search(match["said"]))
 
 
 def _by_ios(text: str) -> tuple[str, str] | None:
@@ -500,7 +515,7 @@ def _caption(title: str, shared: str) -> str:
 
 def _plain(text: str) -> str:
     """Return words without the marks that iOS puts around and before its own, and mentions."""
-    return re.sub("[\u200e\u2066-\u2069]", "", text).strip(" \u200f\n")
+    return re.sub("[\u200e\u202a-\u202e\u2066-\u2069]", "", text).strip(" \u200f\n")
 
 
 def _is_mark(match: re.Match[str]) -> bool:
@@ -521,6 +536,7 @@ def _is_app_note(text: str) -> bool:
     return any(note.fullmatch(text) for note in _APP_NOTES)
 
 
+_ATTACHED = re.compile("|".join(_WORDING["attached"]), re.IGNORECASE)
 _OMITTED_WORDS = re.compile("|".join(map(re.escape, _WORDING["omitted"])), re.IGNORECASE)
 """Words, in any language, by which a chat says that a file was left out."""
 

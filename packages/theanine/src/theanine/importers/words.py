@@ -39,6 +39,7 @@ OWN_WORDS = r"(?:i|ich|yo|je|j'|io|eu|ik|jag|jeg|ja|я|minä|ben|أنا)\b|म�
 """What people begin with when they tell of themselves, as no program does."""
 _DEEP = 40
 _LONGEST_NOTICE = 300
+_QUOTATION = " \"'“”„«»「」"
 _FULL_NAMES = (("givenName", "familyName"), ("first_name", "last_name"), ("firstName", "lastName"))
 """Fields of a person that are one name together."""
 _FIRST_NAMES = frozenset(first for first, _ in _FULL_NAMES)
@@ -117,7 +118,7 @@ def _last_word(path: str) -> str:
 
 def in_snake_case(name: str) -> str:
     """Return a name such as ``createdAt`` as ``created_at``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().replace("i\u0307", "i")  # of İ
 
 
 def said_in(value: object, skipped: Container[str] = ()) -> list[str]:
@@ -158,20 +159,58 @@ def note_unread(
         notes[note] += 1
 
 
+_OF_PEOPLE = re.compile("WHO|BY")
+_OFFICES = (
+    r"(?:(?:an?|the|group|(?:d|ein)e[rmn]|une?|uma?|el|la|le|il|l'|o) ){0,2}"
+    r"(?:admin|mod[eé]r|sender|author|absender|exp[eé]dit|auteur|aut[oe]r)\w*"
+)
+"""Those whom a notice names by what they are; before a name or alone."""
 _NOTICES = {
-    why: re.compile("|".join(words), re.IGNORECASE) for why, words in wording("notices").items()
+    why: (
+        re.compile("|".join(_OF_PEOPLE.sub(".{1,60}", each) for each in notices), re.IGNORECASE),
+        [
+            re.compile(
+                each.replace("WHO", "(?P<who>.{1,60}?)", 1).replace("BY", "(?P<by>.{1,60})", 1),
+                re.IGNORECASE,
+            )
+            for each in notices
+        ],
+    )
+    for why, notices in wording("notices").items()
 }
+"""What programs say in place of messages: all notices, and each with the groups of its people."""
+_OFFICE, _OWN = (re.compile(each, re.IGNORECASE) for each in (rf"{_OFFICES}\b ?", OWN_WORDS))
 
 
-_OWN = re.compile(OWN_WORDS, re.IGNORECASE)
+def notice_in(text: str, speaker: str = "", others: Container[str] = ()) -> str:
+    """Return why words that are a program's, in place of a message, are left out; else nothing.
 
-
-def notice_in(text: str) -> str:
-    """Return why words that are a program's, in place of a message, are left out; else nothing."""
+    People say the same of others, so a notice that names someone must name its speaker, or one of
+    the ``others`` of the chat if it says by whom the message was taken away.
+    """
     bare = text.strip(" \n\u200e\u200f.…。।()[]<>*_")
     if len(bare) > _LONGEST_NOTICE or (_OWN.match(bare) and "encrypted" not in bare):
         return ""
-    return next((why for why, notice in _NOTICES.items() if notice.fullmatch(bare)), "")
+    for why, (possible, notices) in _NOTICES.items():
+        if possible.fullmatch(bare):
+            matches = (match for each in notices if (match := each.fullmatch(bare)))
+            return why if any(_names(match, speaker, others) for match in matches) else ""
+    return ""
+
+
+def _names(notice: re.Match[str], speaker: str, others: Container[str]) -> bool:
+    """Return whether a notice names nobody but those whom it can name."""
+    groups = notice.groupdict()
+    who, by = ((groups.get(each) or "").strip(_QUOTATION) for each in ("who", "by"))
+    if by and (office := _OFFICE.match(by)):
+        by = by[office.end() :]
+    return (not who or _is_called(speaker, who)) and (
+        not by or by in others or _is_called(speaker, by)
+    )
+
+
+def _is_called(speaker: str, name: str) -> bool:
+    return f"{speaker} ".startswith(f"{name} ")
 
 
 class Words:
