@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from shutil import rmtree
 from subprocess import PIPE
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -48,8 +50,7 @@ class Machine:
         self.store = folder / "memory.db"
         self.added = folder / "modules"
         self.added.mkdir()
-        self.runtime = folder / "run"
-        self.runtime.mkdir()
+        self.runtime = Path(mkdtemp())  # the path of a socket has at most 108 characters
         self.server: subprocess.Popen[str] | None = None
 
     @property
@@ -79,10 +80,14 @@ class Machine:
         until(lambda: self.sockets() or self.server is None or self.server.poll() is not None)
         return self.server
 
-    def end(self) -> None:
+    def kill(self) -> None:
         if self.server is not None:
             self.server.kill()
             self.server.wait()
+
+    def end(self) -> None:
+        self.kill()
+        rmtree(self.runtime)
 
     def start(self, *arguments: str, **changes: str) -> subprocess.Popen[str]:
         environment = {**self.environment, **changes}
@@ -384,7 +389,7 @@ def test_a_killed_one_is_passed_over_and_replaced(other: Machine) -> None:
     with other.start("add") as process:
         until(other.children)
         time.sleep(0.5)
-        other.end()
+        other.kill()
         assert process.stdin is not None
         out, err = process.communicate("I moved to Split.", PATIENCE)
     assert (process.returncode, out) == (1, "turn 1 in session 1\n")
