@@ -171,6 +171,20 @@ def test_a_message_without_another_matter_asks_as_a_whole(told: str, end: str) -
         assert without_pasted(text) == text
 
 
+STORIES = {
+    "What clothes should we pack?": "We go to Split on Friday, and my sister Klara comes, too. ",
+    "Welche Kleider packen wir ein?": "Am Freitag fahre ich nach Split, und Klara kommt mit. ",
+    "¿Qué ropa llevamos de viaje?": "El viernes voy a Split y mi hermana Klara viene también. ",
+}
+
+
+@pytest.mark.parametrize("question", STORIES)
+def test_what_the_asker_tells_is_no_document(question: str) -> None:
+    text = f"{STORIES[question] * 5}\n{question}"
+    assert without_pasted(text) == text
+    assert without_pasted(f"{LETTER}\n{question}") == question
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -10,6 +10,7 @@ import re
 
 from theanine.lazy_pattern import lazy_pattern
 from theanine.retrieval.languages import guess_language, written_words
+from theanine.retrieval.query import speaks_of_asker
 from theanine.sentences import sentence_spans
 
 _BLOB = re.compile(r"!?\[[^\]\n]*\]\(data:[^)\s]*\)|\bdata:[\w/+.-]+;base64,[\w+/=-]*")
@@ -91,16 +92,18 @@ def without_frame(text: str) -> str:
 def without_pasted(text: str) -> str:
     """Return the first or last line of a message if it asks, without the document beside it.
 
-    The whole message if that line refers to the document, or says little of another matter, and if
-    many lines ask.
+    The whole message if that line refers to the document, or says little of another matter, if many
+    lines ask, and if what is beside it is told in the first person, and so no document.
     """
     lines = [line.strip() for line in text.splitlines() if any(map(str.isalnum, line))]
     if len(lines) < 2 or 2 * sum(map(ends_asking, lines)) > len(lines):
         return text
-    for line in (lines[-1], lines[0]):
-        is_document = len(text) - len(line) >= MIN_PASTED or len(lines) > MIN_PASTED_LINES
-        if is_document and len(line) <= MAX_LINE and _asks_of_another_matter(line):
-            return line
+    for line, others in ((lines[-1], lines[:-1]), (lines[0], lines[1:])):
+        beside = "\n".join(others)
+        is_long = len(beside) >= MIN_PASTED or len(others) >= MIN_PASTED_LINES
+        if not is_long or len(line) > MAX_LINE or not _asks_of_another_matter(line):
+            continue
+        return text if speaks_of_asker(beside[:MAX_LINE]) else line
     return text
 
 
