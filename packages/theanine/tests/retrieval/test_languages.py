@@ -266,6 +266,8 @@ def test_the_language_of_short_texts_is_guessed(language: Language) -> None:
         "Mon at ten, Tue at nine",
         "Check the reservation location",
         "the application documents",
+        "public conditions",
+        "director, planning committee",
     ],
 )
 def test_names_and_dates_are_english(text: str) -> None:

@@ -33,6 +33,20 @@ COLUMNS: tuple[Language, ...] = (
     *("en", "de", "es", "zh", "ja", "fr", "it", "pt", "hr", "ko", "ru", "ar", "hi", "tr"),
 )
 """Of ``everyday_words.txt``."""
+_ALSO_ENGLISH = frozenset(
+    "ambulances application archives article articles association assurance bananas biscuits "
+    "brochure carats catalogues caution circulation citation collections collier commander "
+    "commission compliments conditions constant content corporation costumes couches couples "
+    "crayons cuisine danger description director distances distribution documents dollars dosage "
+    "dossier ensemble excuses explication familiar fissure fixation football forces formation "
+    "fractions fracture fruits fusion golden grains guides habits individual inscription "
+    "intention intervention intrigue jersey journal locales location manger manifestation mariner "
+    "mentor messing migraine minuscule minutes obligation observer olives oranges palettes "
+    "patients planning planter points portable portions portraits premier professor public "
+    "raisins refuge regrets riches romance sardines scanner secrets smartphone stable suggestion "
+    "tentative traces trainer training versions videos visage voyage voyager".split()
+)
+"""Everyday words of other languages that are English ones, too, and so tell no language."""
 _TYPED_PLAIN: tuple[Language, ...] = ("tr", "hr")
 """Languages whose words are told without accents; those of French would often be English ones."""
 MIN_VOTING = 2
@@ -271,7 +285,7 @@ def _language_of_signs(text: str) -> Language | None:
 
 def _vote_of_everyday_word(word: str) -> Language | None:
     """Return the language of an everyday word that is hardly an English one, or None."""
-    if len(word) < MIN_TELLING or word in _written_words("en"):
+    if len(word) < MIN_TELLING or word in _ALSO_ENGLISH or word in _written_words("en"):
         return None
     speaking: list[Language] = [each for each in _LATIN_COLUMNS if word in _written_words(each)]
     return speaking[0] if len(speaking) == 1 else None
