@@ -38,8 +38,6 @@ TOKENS = 96
 """Tokens of a text that are read: of a passage the first, of a query the last."""
 BATCH = 16
 """Texts for which others wait that use the model: up to .1 s."""
-
-
 CACHED = 500
 """Latest texts whose vectors are kept: what is asked is logged next, and has the same one then."""
 

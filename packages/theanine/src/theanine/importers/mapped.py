@@ -29,6 +29,7 @@ from theanine.importers.table import ROLES, Layout, first_of, layout_named, read
 from theanine.importers.wording import read_data, wording
 from theanine.importers.words import in_snake_case, is_prose
 from theanine.importers.written_dates import any_time, find_date
+from theanine.lazy_pattern import lazy_pattern
 from theanine.types import History, Role
 
 FIELDS = (
@@ -40,18 +41,18 @@ _COLUMNS: Mapping[str, Mapping[str, Any]] = wording("columns")
 """Names of columns by language and field."""
 
 
-def _in_any(field: str, also: str = "") -> re.Pattern[str]:
-    words = (language[field] for language in _COLUMNS.values())
-    return re.compile("|".join([*words, *([also] if also else [])]), re.IGNORECASE)
+def _in_any(*fields: str, also: Sequence[str] = ()) -> re.Pattern[str]:
+    words = (language[field] for field in fields for language in _COLUMNS.values())
+    return lazy_pattern("|".join([*words, *also]), re.IGNORECASE)
 
 
 _WORDS, _NAMES, _TIMES, _TALKS = map(_in_any, ("words", "name", "time", "talk"))
 _IDS = re.compile("id|uuid|message_?id|uid", re.IGNORECASE)
 _OUT, _SERVICE = _in_any("out"), _in_any("service")
-_SENT, _GOT = _in_any("out", "1|true|yes"), _in_any("in", "0|false|no")
+_SENT, _GOT = _in_any("out", also=["1|true|yes"]), _in_any("in", also=["0|false|no"])
 _OURS = "is_?sender|(?:is_?)?from_?me|is_?mine|is_?outgoing"
 """Columns whose flags say whether the user sent a message."""
-_DIRECTION = _in_any("out", f"{_in_any('in').pattern}|{_SERVICE.pattern}")
+_DIRECTION = _in_any("out", "in", "service")
 _DRAFT = re.compile(r"(?:is_)?(?:message_)?draft", re.IGNORECASE)
 _CLOCK = re.compile(r"[^\d\n]{0,12}\d{1,2}[:.]\d\d(?:[:.]\d\d)?\W?.{0,12}")
 _XML = re.compile(r"\s*<(?:\?xml|msg)\b.*", re.DOTALL)
@@ -59,7 +60,7 @@ _TITLES = re.compile(r"<(?:title|des)>(?:<!\[CDATA\[)?([^<\]]+)")
 _URLS = re.compile(r"[,;|\s]+(?=https?://)")
 _PATH = re.compile(r"^https?://[^?#]*/(?=[^/?#])")
 _NO_VALUE = frozenset(("NULL", r"\N", "(null)", "<null>", "[NULL]"))
-"""What databases write in a cell that has nothing."""
+"""Signs for a cell without a value in tables that databases write."""
 _SEPARATOR = re.compile(r'"?sep=(?P<mark>[,;\t|])"?\s*', re.IGNORECASE)
 """A first line that tells Excel what is between the columns."""
 _IN_NUMBERS = re.compile(r"(\d{1,2})([./-])(\d{1,2})[./-](?:\d{4}|\d{2})\b")
@@ -69,7 +70,7 @@ _BEFORE_HEADING = 20
 _UTF8 = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
 """A character in UTF-8, which few bytes of text in another charset look like."""
 _GARBLED = re.compile(r"[À-ÖØ-öø-ÿ]{4}")
-"""What another script looks like in a charset of Western Europe."""
+"""Letters that text in another script becomes if it is read in a charset of Western Europe."""
 _ROWS: Sequence[Mapping[str, Any]] = read_data("formats.toml")["csv"]["rows"]
 _DELIMITERS = ",;\t|"
 _SAMPLE = 200

@@ -93,7 +93,7 @@ TEXT_SUFFIXES = (
 )
 _BEGINS_JSON = re.compile(rb'\s*\{\s*"[^"\n]{1,80}"\s*:')
 _EMPTY = (b"", b"[]", b"{}")
-"""What a file of an export has beside blanks if nothing is in it, as if a chat has no messages."""
+"""The contents, blanks aside, of files without an item, such as a chat without messages."""
 _BRACKETED_TEXT = re.compile(r"\[(?:\d{1,4}([./-])\d{1,2}\1\d{1,4}|\d{1,2}:\d\d|LINE\])")
 
 

@@ -82,7 +82,7 @@ _IOS_FILE = re.compile(
 )
 _IOS_MARK = re.compile(rf"(?:^|(?<=\s)){_LEFT_TO_RIGHT}(?P<kind>[^\n{_LEFT_TO_RIGHT}]+)$", re.M)
 _DOCUMENT = re.compile(rf"[^\n]+\.\w{{2,5}}|[^\n]*{_SPACE}•{_SPACE}[^\n]*")
-"""What iOS writes before the mark of a document: its name, and how many pages it has."""
+"""The name of a document and its number of pages, as iOS writes them before its mark."""
 _ANDROID_FILE = re.compile(
     rf"(?P<own>[{MARKS}]*)(?P<file>[^\n]{{1,200}}\.\w{{2,5}}){_SPACE}\((?P<said>[^()\n]{{3,60}})\)"
 )

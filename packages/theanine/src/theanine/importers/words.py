@@ -17,6 +17,7 @@ from typing import cast
 from theanine.importers.schema import MAX_BYTES, Object, get, is_object, printable
 from theanine.importers.wording import wording
 from theanine.importers.written_dates import written_time
+from theanine.lazy_pattern import lazy_pattern
 from theanine.messages.parts import (
     call_arguments,
     is_call,
@@ -36,7 +37,7 @@ _REASONS = {why: re.compile(field, re.IGNORECASE) for why, field in wording("lef
 """Why the words of a field are no part of a dialogue, by its name."""
 _MAX_UNREAD = 40
 OWN_WORDS = r"(?:i|ich|yo|je|j'|io|eu|ik|jag|jeg|ja|я|minä|ben|أنا)\b|मैंने|我|나는|내가|제가|私"
-"""What people begin with when they tell of themselves, as no program does."""
+"""Words in the first person that begin a message of a person; no notice of a program does so."""
 _DEEP = 40
 _LONGEST_NOTICE = 300
 _QUOTATION = " \"'“”„«»「」"
@@ -167,9 +168,9 @@ _OFFICES = (
 """Those whom a notice names by what they are; before a name or alone."""
 _NOTICES = {
     why: (
-        re.compile("|".join(_OF_PEOPLE.sub(".{1,60}", each) for each in notices), re.IGNORECASE),
+        lazy_pattern("|".join(_OF_PEOPLE.sub(".{1,60}", each) for each in notices), re.IGNORECASE),
         [
-            re.compile(
+            lazy_pattern(
                 each.replace("WHO", "(?P<who>.{1,60}?)", 1).replace("BY", "(?P<by>.{1,60})", 1),
                 re.IGNORECASE,
             )
@@ -178,7 +179,8 @@ _NOTICES = {
     )
     for why, notices in wording("notices").items()
 }
-"""What programs say in place of messages: all notices, and each with the groups of its people."""
+"""Notices of programs in place of messages, by why they are left out: a pattern for any, and a
+pattern for each with groups for the people it names."""
 _OFFICE, _OWN = (re.compile(each, re.IGNORECASE) for each in (rf"{_OFFICES}\b ?", OWN_WORDS))
 
 

@@ -41,13 +41,13 @@ _REFERS = lazy_pattern(
     re.IGNORECASE,
 )
 _REFERS_ELSEWHERE = lazy_pattern(
-    r"\b(?:dies\w*|darauf|dazu|davon|damit|darin|das hier|est[aeo]s?|es[aeo]s?|ceci|cela|ça|"
-    r"(?<!-)cet?|ces|cette|quest[aeio]|ist[oa]|iss[oa]|est[ea]s?|ess[ea]s?|ov[aeiou]|ovaj|to|"
+    r"\b(?:dies\w*|darauf|dazu|davon|damit|darin|das hier|est[aeo]s?|es[aeo]s?|ess[ea]s?|"
+    r"ceci|cela|ça|(?<!-)cet?|ces|cette|quest[aeio]|ist[oa]|iss[oa]|ov[aeiou]|ovaj|to|"
     r"эт\w+|bun?u|şunu|هذ[اهي]\w*|यह|इस\w*|उस\w*)\b|[이그](?:것|거|걸|글)|[こそ][れの]|[这這那]",
     re.IGNORECASE,
 )
 _AND = lazy_pattern(r"\W*(?:and|what about|how about|und|y|et|e|и|а|ve|peki|और) ", re.IGNORECASE)
-"""How a question begins that asks of another one what was asked before."""
+"""The beginning of a question that asks of another one what was asked before: "And hers?"."""
 _OF_A_PLACE_OR_TIME = lazy_pattern(r"\b(?:then|there|that)\b", re.IGNORECASE)
 _TELL_ME = lazy_pattern(r"\b(?:tell|remind|show|give) me\b", re.IGNORECASE)
 _IDLE = frozenset(

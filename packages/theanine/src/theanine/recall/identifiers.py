@@ -89,7 +89,7 @@ _NAMED_ELSEWHERE: Mapping[str, re.Pattern[str]] = {
         r"muž|žen|prijatelj|šef|kolegic|koleg|susjed|bak|djed)\w{0,3}",
     }.items()
 }
-"""What is before the name of a person; writing alone doesn't show which word is one."""
+"""Patterns by language for the name of a person after a title, a relative or a verb of people."""
 _CASE_ENDING = re.compile(r"(?:[oe]m|[auei])$")
 """Case endings of Croatian names; without them, the forms of one differ by at most a letter."""
 
@@ -255,8 +255,10 @@ def as_told(text: str, candidates: CandidateIndex) -> str:
         if is_date or not _GROUPED <= digits <= _MAX_GROUPED:
             return match[0]
         joined = "".join(runs)
-        if candidates.tells(match[0].casefold()) or candidates.tells(joined.casefold()):
-            return joined if candidates.tells(joined.casefold()) else match[0]
+        if candidates.tells(joined.casefold()):
+            return joined
+        if candidates.tells(match[0].casefold()):
+            return match[0]
         for groups in product(*(_groupings(run) for run in runs)):
             parts = [*chain.from_iterable(groups)]
             if candidates.tells_together([part.casefold() for part in parts]):

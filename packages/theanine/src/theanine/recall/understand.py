@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -273,6 +274,7 @@ def _is_only_talk(text: str, language: Language) -> bool:
     return not any(character.isalnum() for character in _CONTRACTED.sub("", text))
 
 
+@lru_cache(maxsize=16)  # of one recall
 def cut_query(text: str) -> str:
     """Return a message without its frame and what is pasted beside a question.
 

@@ -490,7 +490,7 @@ def everyday_words(language: Language) -> dict[str, tuple[str, ...]]:
 
 @cache
 def _everyday_words_without_accents(language: Language) -> dict[str, tuple[str, ...]]:
-    """Return the same by the stems of the words as many people type them: "gozluk" for "gözlük"."""
+    """Return them by stems of the words without accents, as many people type: "gozluk"."""
     return {
         stem(_without_accents(word), language): everyday_words(language)[stem(word, language)]
         for cells in _table()

@@ -183,7 +183,7 @@ def _latest_day(number: int, today: date, weekday: str = "") -> DateRange:
     """Return the latest day of a month that has a number and, within a year, is that weekday."""
     numbered = (shift(today, -back) for back in range(366))
     days = [day for day in numbered if day.day == number]
-    meant = [day for day in days if weekday and days_since(weekday, shift(day, 1)) == 1]
+    meant = [day for day in days if weekday and day.weekday() == WEEKDAYS[weekday.lower()]]
     day = next(iter([*meant, *days]), today)
     return day, day
 
