@@ -72,6 +72,7 @@ _PRINTABLE = b" ~"
 _HEAD = 1 << 16
 _MAX_LINE = 64 << 20
 _IN_MEMORY = 8 << 20
+_BLOCK = 1 << 20
 _END = 80
 
 
@@ -151,10 +152,17 @@ class Source:
         return source
 
     def _blocks(self) -> Iterator[bytes]:
-        """Yield its bytes in blocks of whole lines."""
-        stream = self.stream()
-        while block := stream.read(_IN_MEMORY):
-            yield block + stream.readline(_MAX_LINE)
+        """Yield its bytes in blocks that end with a line, or before a string of JSON."""
+        stream, rest = self.stream(), b""
+        while block := stream.read(_BLOCK):
+            block = rest + block
+            end = max(map(block.rfind, (b"\n", b',"', b', "'))) + 1
+            if not end and len(block) > _MAX_LINE:
+                end = len(block)
+            if end:
+                yield block[:end]
+            rest = block[end:]
+        yield rest
 
     def raw(self) -> BinaryIO:
         """Return its bytes from the very start."""
