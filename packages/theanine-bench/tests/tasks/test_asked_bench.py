@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
+from support.answering import Answering
+from support.prompting import ATTACK, check_fences, check_snapshot
 from support.running import Terminal
 from theanine.errors import BadInput
 from theanine.methods.registry import names
 from theanine.testing import ScriptedServer, answer, by_step
+from theanine.testing.answers import blocks_of
+from theanine.types import Utterance
 from theanine_bench.datasets.asked import read_asked
 from theanine_bench.datasets.precision import PrecisionBench
+from theanine_bench.judges.recollections import judge_recollection
 from theanine_bench.tasks.asked import ask_histories
 
 TURNS: list[dict[str, Any]] = [
@@ -263,3 +269,46 @@ def test_precision_prints_its_figures(run: Terminal, tmp_path: Path) -> None:
     missing = run.bare("bench", "precision", str(tmp_path / "none"), fine=False)
     assert missing.code == 2
     assert "beliefs.seed.json" in missing.err
+
+
+def _judging(body: dict[str, Any]) -> str:
+    """Judge by the words: what is said is right, what is outdated is that."""
+    prompt = body["messages"][-1]["content"]
+    blocks = blocks_of(prompt)
+    told = [line.rpartition(": ")[2] for line in blocks["said"].splitlines()]
+    old = [line.rpartition(": ")[2] for line in blocks["outdated"].splitlines()]
+    label = "nothing"
+    if any(words in blocks["recollection"] for words in told):
+        label = "right"
+    elif any(words in blocks["recollection"] for words in old):
+        label = "outdated"
+    return json.dumps({"explanation": "so it reads", "label": label})
+
+
+def test_a_model_judges_what_is_told_in_whatever_words(run: Terminal, tmp_path: Path) -> None:
+    path = str(written(tmp_path, "c.jsonl", CHANGE))
+    with ScriptedServer(_judging) as server:
+        judge = ["--judge", "openai:scripted", "--judge-base-url", server.base_url]
+        chosen = ["--methods", "full-history,no-memory", *judge]
+        rows = run.bare("bench", "methods", path, *chosen, "--json").json
+        prompts = [blocks_of(call.body["messages"][-1]["content"]) for call in server.calls]
+    full, nothing = rows["full-history"], rows["no-memory"]
+    assert full["told"]["mean"] == 1 and full["misled"]["mean"] == 0
+    assert nothing["told"]["mean"] == 0  # without a call
+    assert len(prompts) == full["told"]["n"] == nothing["told"]["n"]
+    assert [*prompts[0]] == ["question", "said", "outdated", "recollection"]
+    plain = run.bare("bench", "methods", path, "--methods", "full-history", "--json").json
+    assert plain["full-history"].keys() == full.keys() - {"told", "misled"}
+
+
+def test_the_prompt_of_the_judge_of_recollections() -> None:
+    async def ask(text: str) -> str:
+        said = Utterance(text=text, speaker="Ana", at=datetime(2024, 5, 3, tzinfo=UTC))
+        caller = Answering([{"explanation": "it says so", "label": "right"}])
+        asked = judge_recollection(text, text, said=[said], outdated=[], judge=caller)
+        assert await asked == "right"
+        return caller.asked[0].prompt
+
+    calm = anyio.run(ask, "I live in Porto.")
+    check_snapshot("judge-recalled", calm)
+    check_fences(calm, anyio.run(ask, ATTACK))

@@ -28,6 +28,7 @@ from theanine.cli.options import (
     parse_settings,
 )
 from theanine.errors import SettingsError
+from theanine.llm.limits import Limits
 from theanine.llm.settings import ModelSettings
 from theanine_bench.datasets.registry import resolve_data_path
 
@@ -138,6 +139,11 @@ class TargetModelOptions:
             "memory_settings": parse_model_settings(self.memory_settings, "--memory-set"),
         }
 
+    def client_options(self) -> dict[str, Any]:
+        """Return the options of :func:`theanine.aopen` for these models. Raises SettingsError."""
+        chosen = {name: value for name, value in self.model_config().items() if value is not None}
+        return {**chosen, "limits": Limits().with_timeout(self.timeout)}
+
 
 def parse_model_settings(settings: list[str] | None, option: str) -> dict[str, Any] | None:
     """Return the settings with their types, so that equal ones are equal in a run's record.
@@ -171,8 +177,8 @@ class TargetOptions(TargetModelOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgingOptions:
-    """Options of a command that scores existing answers."""
+class JudgeOptions:
+    """Options of the judging model."""
 
     judge: Annotated[
         str,
@@ -200,6 +206,12 @@ class JudgingOptions:
             help="Setting of the judging model, such as temperature=0.7; repeatable.",
         ),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgingOptions(JudgeOptions):
+    """Options of a command that scores existing answers."""
+
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Use at most N samples, evenly spaced.")
     ] = None

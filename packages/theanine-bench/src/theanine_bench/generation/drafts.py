@@ -8,17 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from theanine.clock import system_clock
 from theanine.errors import ModelError
 from theanine.llm.base import ChatModel, PricedModel
-from theanine.llm.chat import Chat, ScopedChat
+from theanine.llm.chat import ScopedChat
 from theanine.llm.gather import gather
 from theanine.llm.limits import Limits
 from theanine.llm.prompt import PromptTemplate
 from theanine.llm.prompt_folder import NO_PROMPTS, PromptFolder
-from theanine.store import open_store
 from theanine.text.formatting import estimate_tokens
 from theanine.types import Scope
+from theanine_bench.runs.journal import journalled_chat
 
 T = TypeVar("T")
 CONCURRENCY = 4
@@ -112,27 +111,18 @@ async def generate(
 
     Replies are kept in ``journal``, so that the same call after a failure pays for nothing twice.
     """
-    store = open_store(str(journal))
-    await store.open()
     pieces: list[T] = []
     failures: list[tuple[str, str]] = []
-    chat = Chat(model, store, system_clock, limits, prompts=prompts)
-    try:
-        # The journal only keeps calls of known scopes.
-        await store.start_session(SCOPE, system_clock(), key=SCOPE.user)
-        scoped = chat.for_scope(SCOPE)
+    async with journalled_chat(journal, model, SCOPE, limits=limits, prompts=prompts) as chat:
         for start in range(0, len(drafts), CONCURRENCY):
             batch = drafts[start : start + CONCURRENCY]
-            outcomes = await gather([partial(_write, draft, scoped) for draft in batch])
+            outcomes = await gather([partial(_write, draft, chat) for draft in batch])
             for draft, outcome in zip(batch, outcomes, strict=True):
                 if isinstance(outcome, ModelError):
                     failures.append((draft.id, str(outcome)))
                 else:
                     pieces.append(outcome)
                 progress()
-    finally:
-        await chat.close()
-        await store.close()
     return Generated(pieces=pieces, failures=failures)
 
 

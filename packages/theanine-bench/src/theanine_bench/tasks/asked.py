@@ -9,15 +9,19 @@ import re
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import theanine
 from theanine.embeddings import open_embedder
+from theanine.llm.chat import ScopedChat
+from theanine.llm.gather import gather
 from theanine.tokenizer import count_tokens
 from theanine.types import Part, Recollection, Turn, Usage, Utterance
 from theanine_bench.datasets.asked import AskedHistory, AskedQuestion
+from theanine_bench.judges.recollections import judge_recollection
 from theanine_bench.statistics.intervals import Interval, mean_interval
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
@@ -54,6 +58,9 @@ class Judged:
         right: of these, those that are right or needed.
         is_empty: whether nothing is recalled.
         is_right: whether the recollection has and lacks what it must, or is empty as it must be.
+        text: the recollection.
+        told: ``right``, ``outdated`` or ``nothing``, as a model judges what the recollection tells;
+            None where none was asked or nothing that was said answers.
     """
 
     history: AskedHistory
@@ -68,6 +75,8 @@ class Judged:
     tokens: int
     is_empty: bool
     is_right: bool
+    text: str
+    told: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -138,6 +147,19 @@ MEASURES: Mapping[str, Measure] = {
     ),
 }
 """The columns of `bench methods`."""
+TOLD: Mapping[str, Measure] = {
+    "told": Measure(
+        value=lambda each: each.told == "right",
+        binary=True,
+        counts=lambda each: each.told is not None,
+    ),
+    "misled": Measure(
+        value=lambda each: each.told == "outdated",
+        binary=True,
+        counts=lambda each: each.told is not None and _has_outdated(each),
+    ),
+}
+"""Its columns with a judging model."""
 
 
 async def ask_histories(
@@ -258,12 +280,34 @@ def judge(
         tokens=count_tokens(found.text),
         is_empty=not found.text.strip(),
         is_right=has and hasnt and (not question.is_empty or not found.text.strip()),
+        text=found.text,
     )
 
 
-def measure(judged: Sequence[Judged]) -> dict[str, Interval | None]:
-    """Return the means of :data:`MEASURES`, with intervals; None where no question counts."""
-    return {name: one.mean(judged) for name, one in MEASURES.items()}
+async def judge_told(judged: Sequence[Judged], judge: ScopedChat) -> list[Judged]:
+    """Return the same, with what a model says that each recollection tells. Raises ModelError."""
+
+    async def ask(one: Judged) -> Judged:
+        question, turns = one.question, one.history.turns
+        if not (said := sorted({*question.current, *question.needed})):
+            return one
+        told = await judge_recollection(
+            question.text,
+            one.text,
+            said=[turns[turn] for turn in said],
+            outdated=[turns[turn] for turn in question.outdated],
+            judge=judge,
+        )
+        return replace(one, told=told)
+
+    return await gather([partial(ask, one) for one in judged])
+
+
+def measure(
+    judged: Sequence[Judged], measures: Mapping[str, Measure] = MEASURES
+) -> dict[str, Interval | None]:
+    """Return the means of measures, with intervals; None where no question counts."""
+    return {name: one.mean(judged) for name, one in measures.items()}
 
 
 def _normal(text: str) -> str:

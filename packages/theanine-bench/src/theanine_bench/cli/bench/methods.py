@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, median
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import anyio
@@ -14,12 +15,29 @@ import typer
 from theanine.cli.options import EmbedderOption, JsonOption, show_json
 from theanine.cli.rendering import console, show_table
 from theanine.cli.text import pluralize
+from theanine.llm.base import ChatModel
 from theanine.llm.limits import Limits
-from theanine_bench.cli.run_options import MethodsOption, TargetModelOptions, run_command
+from theanine.llm.open import open_chat
+from theanine_bench.cli.run_options import (
+    JudgeOptions,
+    MethodsOption,
+    TargetModelOptions,
+    parse_model_settings,
+    run_command,
+)
 from theanine_bench.datasets.asked import AskedHistory, read_asked
+from theanine_bench.runs.journal import journalled_chat
+from theanine_bench.runs.task import JUDGE_SCOPE
 from theanine_bench.samples import spread
 from theanine_bench.statistics.intervals import Interval
-from theanine_bench.tasks.asked import Judged, MethodCost, ask_histories, measure
+from theanine_bench.tasks.asked import (
+    TOLD,
+    Judged,
+    MethodCost,
+    ask_histories,
+    judge_told,
+    measure,
+)
 from theanine_bench.tasks.compare import ComparedMethod
 from theanine_bench.tasks.evidence import ALL, parse_methods
 
@@ -31,7 +49,9 @@ LEGEND = (
     "time of a recall, the median. Where a model is asked: pending, the share of the sessions "
     "that are not remembered, as no reply for them or for one before could be used; fell back, the "
     "share of sessions and recalls of which a step did without the model for that; calls and "
-    "tokens, to remember a session and for a recall."
+    "tokens, to remember a session and for a recall. Where a model judges: told, the recollection "
+    "tells the answer, in whatever words, and lets what holds appear as such; misled: of a state "
+    "that changed, it tells only an outdated one, or as if it held."
 )
 _Row = dict[str, Any]
 
@@ -54,6 +74,7 @@ def methods(
     ] = None,
     *,
     models: TargetModelOptions,
+    judge: JudgeOptions,
     embedder: EmbedderOption = "local",
     as_json: JsonOption = False,
 ) -> None:
@@ -65,15 +86,24 @@ def methods(
     \b
     theanine bench methods corpus/diaries_report.jsonl corpus/changes_report.jsonl --limit 20
     theanine bench methods diaries.jsonl --methods theanine,secom --model openai:gpt-4o-mini
+    theanine bench methods diaries.jsonl --model openai:gpt-4o-mini --judge openai:gpt-4o
     """
     compared = parse_methods(methods)
     histories = [each for path in data for each in spread(read_asked(path), limit)]
-    chosen = {name: value for name, value in models.model_config().items() if value is not None}
-    chosen["limits"] = Limits().with_timeout(models.timeout)
+    chosen = models.client_options()
+    judging = open_chat(
+        judge.judge,
+        base_url=judge.judge_base_url,
+        settings=parse_model_settings(judge.judge_settings, "--judge-set"),
+    )
     rows: dict[str, _Row] = {}
     for one in compared:
         judged, cost = anyio.run(_ask, one, histories, budget, embedder, chosen)
+        if judging:
+            judged = anyio.run(_judge, judged, judging, chosen["limits"])
         rows[one.label] = _row(judged, cost, asks_model=models.asks_model)
+        if judging:
+            rows[one.label] = {**measure(judged, TOLD), **rows[one.label]}
     if as_json:
         show_json(rows)
         return
@@ -105,6 +135,13 @@ async def _ask(
         cost=cost,
     )
     return [each async for each in asked], cost
+
+
+async def _judge(judged: Sequence[Judged], model: ChatModel, limits: Limits) -> list[Judged]:
+    with TemporaryDirectory() as folder:
+        journal = Path(folder) / "judge.db"
+        async with journalled_chat(journal, model, JUDGE_SCOPE, limits=limits) as chat:
+            return await judge_told(judged, chat)
 
 
 def _within(history: AskedHistory, budget: int) -> AskedHistory:

@@ -13,10 +13,12 @@ import typer
 import theanine
 from theanine.cli.options import EmbedderOption, JsonOption, show_json
 from theanine.cli.rendering import console, show_table
-from theanine_bench.cli.asked import DEFAULT, MethodOption
-from theanine_bench.cli.run_options import run_command
+from theanine_bench.cli.asked import DEFAULT
+from theanine_bench.cli.run_options import TargetModelOptions, run_command
 from theanine_bench.datasets.precision import PrecisionBench, ScoredCase
 from theanine_bench.statistics.intervals import mean_interval
+from theanine_bench.tasks.compare import ComparedMethod
+from theanine_bench.tasks.evidence import parse_methods
 
 _SETTINGS: Mapping[str, Mapping[str, Any]] = {"default": {}, "relevance .3": {"min_relevance": 0.3}}
 
@@ -24,8 +26,11 @@ _SETTINGS: Mapping[str, Mapping[str, Any]] = {"default": {}, "relevance .3": {"m
 @run_command
 def precision(
     data: Annotated[Path, typer.Argument(metavar="FOLDER", help="PrecisionMemBench's fixtures.")],
-    method: MethodOption = DEFAULT,
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="The method, with settings as in A:b=c.")
+    ] = DEFAULT,
     *,
+    models: TargetModelOptions,
     embedder: EmbedderOption = "local",
     as_json: JsonOption = False,
 ) -> None:
@@ -36,9 +41,11 @@ def precision(
 
     \b
     theanine bench precision precisionMemBench/fixtures
+    theanine bench precision FOLDER --method theanine:select=model --model openai:gpt-4o-mini
     """
     bench = PrecisionBench(data)
-    scored = anyio.run(_score, bench, method, embedder)
+    (one,) = parse_methods(method)
+    scored = anyio.run(_score, bench, one, embedder, models.client_options())
     if as_json:
         show_json({name: _figures(cases) for name, cases in scored.items()})
         return
@@ -68,11 +75,17 @@ def _figures(cases: list[ScoredCase]) -> dict[str, float]:
     }
 
 
-async def _score(bench: PrecisionBench, method: str, embedder: str) -> dict[str, list[ScoredCase]]:
+async def _score(
+    bench: PrecisionBench, one: ComparedMethod, embedder: str, models: Mapping[str, Any]
+) -> dict[str, list[ScoredCase]]:
     ids = {bench.text(belief): belief["_id"] for belief in bench.beliefs}
     with tempfile.TemporaryDirectory() as folder:
         async with theanine.aopen(
-            Path(folder) / "memory.db", method=method, embedder=embedder
+            Path(folder) / "memory.db",
+            method=one.method,
+            config=one.settings or None,
+            embedder=embedder,
+            **models,
         ) as client:
             for belief in bench.beliefs:
                 user = client.user(belief["user_id"])
