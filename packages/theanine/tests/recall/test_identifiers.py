@@ -229,3 +229,47 @@ def test_a_code_is_known_however_it_is_split(tmp_path: Path, told: str) -> None:
 
 def test_a_code_in_capitals_is_no_foreign_word() -> None:
     assert {guess_language(text) for text in ("TRI GALEBA 88", '"tri-galeba-88";-- ')} == {"en"}
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("told_sign", ["", ".", ",", "'"])
+@pytest.mark.parametrize("asked_sign", ["", ".", ",", "'"])
+def test_a_number_is_the_same_with_its_thousands_apart(
+    told_sign: str, asked_sign: str, seed: int
+) -> None:
+    random = Random(seed)
+    number = random.choice([random.randrange(2_200, 9_999), random.randrange(10_000, 9_999_999)])
+    near = number + random.choice([-1, 1]) * random.choice([1, 10, 100])
+    told = f"The total is {number:,}.".replace(",", told_sign)
+    index = index_of(told, "The room is 4417.")
+    for asked, is_known in ((number, True), (near, False)):
+        question = as_told(f"Which total is {asked:,}?".replace(",", asked_sign), index)
+        identifiers = find_identifiers(question)
+        unknown = any(is_unknown(each, index) for each in identifiers)
+        assert (unknown or is_other(identifiers, find_identifiers(told))) is not is_known
+
+
+OWNED = [
+    ("What is {0}'s phone number?", "{0}'s phone number is 555 0134.", "en"),
+    ("Do you have the number of {0}?", "The number of {0} is 555 0134.", "en"),
+    ("Wie ist die Nummer von {0}?", "Die Nummer von {0} ist 555 0134.", "de"),
+    ("Wie ist {0}s Telefonnummer?", "{0}s Telefonnummer ist 555 0134.", "de"),
+    ("¿Cuál es el número de {0}?", "El número de {0} es el 555 0134.", "es"),
+    ("Quel est le numéro de {0} ?", "Le numéro de {0} est le 555 0134.", "fr"),
+    ("Qual è il numero di {0}?", "Il numero di {0} è 555 0134.", "it"),
+]
+
+
+@pytest.mark.parametrize(("question", "told", "language"), OWNED)
+@pytest.mark.parametrize(("asked", "other"), [("Marko", "Klara"), ("Nadine", "Tomek")])
+def test_what_is_of_another_one_is_no_evidence(
+    tmp_path: Path, question: str, told: str, language: str, asked: str, other: str
+) -> None:
+    with theanine.open(tmp_path / "m.db") as client:
+        user = client.user("ana")
+        user.add(told.format(other))
+        user.add(f"{asked} likes to play chess.")
+        assert told.format(other) in user.recall(question.format(other)).text
+        assert "555 0134" not in user.recall(question.format(asked), min_relevance=0.5).text
+        user.add(told.format(asked).replace("555 0134", "555 0175"))
+        assert "555 0175" in user.recall(question.format(asked), limit=1).text

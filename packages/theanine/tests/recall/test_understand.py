@@ -252,3 +252,28 @@ def test_a_document_is_cut_to_what_it_asks() -> None:
     assert cut_query(text) == "So: which number opens the safe?"
     assert len(cut_query(prose * 4_000)) <= MAX_QUERY + 5
     assert cut_query("Which number?") == "Which number?"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "got a {} to mend Tuesday, tips?",
+        "I've got a {} to fix on Tuesday, anything I should know?",
+        "My wife wants the {} on Tuesday, is that fine?",
+        "We need the {} on Tuesday. Ideas?",
+    ],
+)
+@pytest.mark.parametrize("thing", ["heron", "kettle", "ladder"])
+def test_the_next_weekday_is_no_past_one(ana: UserMemory, question: str, thing: str) -> None:
+    assert thing in ana.recall(question.format(thing)).text
+
+
+@pytest.mark.parametrize("said", [date(2025, 1, 25), date(2024, 12, 30), date(2024, 11, 2)])
+def test_a_month_that_was_named_later_or_earlier_counts(tmp_path: Path, said: date) -> None:
+    at = datetime(said.year, said.month, said.day, tzinfo=UTC)
+    with theanine.open(tmp_path / "m.db", clock=lambda: NOW) as client:
+        user = client.user("ana")
+        exam = Utterance(text="The exam in December is worth two credits.", speaker="ana", at=at)
+        user.log(History(name="ana", transcripts=[Transcript(key="a", at=at, turns=[exam])]))
+        assert "two credits" in user.recall("What was the exam in December worth?").text
+        assert not user.recall("What was the exam in March worth?").parts

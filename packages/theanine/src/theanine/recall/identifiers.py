@@ -25,6 +25,8 @@ _CODE = re.compile(
     r"(?![\w-])"
 )
 """A code, or a number, perhaps in groups."""
+_THOUSANDS = re.compile(r"(?<![\w.,'’])\d{1,3}(?:([.,'’])\d{3}(?:\1\d{3})*)(?![\w.,'’]?\d)(?!\w)")
+"""A number whose thousands are parted by a sign, which differs by language: 1.450, 1,450."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _TIME = re.compile(r"\d{1,2}:\d\d|\d{1,2}(?:am|pm)", re.IGNORECASE)
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|k|x)", re.IGNORECASE)
@@ -90,6 +92,16 @@ _NAMED_ELSEWHERE: Mapping[str, re.Pattern[str]] = {
     }.items()
 }
 """Patterns by language for the name of a person after a title, a relative or a verb of people."""
+_OWNED = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?<!\w)(?P<owner>[^\W\d_]{2,})['’]s? (?P<thing>[^\W\d_]{3,})",
+        r"(?<!\w)(?P<thing>[^\W\d_]{3,}) (?:of|von|de|di|do|da|du|d['’]) ?"
+        r"(?:(?:my|mein(?:em|er)|mi|mio|mia|mon|ma|meu|minha|il|la) )?(?P<owner>[^\W\d_]{2,})",
+        r"(?<!\w)(?P<owner>[A-ZÄÖÜ][^\W\d_]+?)s (?P<thing>[A-ZÄÖÜ][^\W\d_]{2,})",
+    )
+)
+"""Whose something is: "Klara's number", "el número de Klara", "Klaras Nummer"."""
 _CASE_ENDING = re.compile(r"(?:[oe]m|[auei])$")
 """Case endings of Croatian names; without them, the forms of one differ by at most a letter."""
 
@@ -145,6 +157,7 @@ def find_identifiers(text: str) -> tuple[Identifier, ...]:
 def _identifiers(text: str) -> Iterator[Identifier]:
     # Full-width forms are other signs for the same; writing without spaces has no other borders.
     text = UNSPACED.sub(r" \g<0> ", unicodedata.normalize("NFKC", text))
+    text = _THOUSANDS.sub(_joined, text)
     phones = [
         (match.span(), phone)
         for match in _SPACED_DIGITS.finditer(text)
@@ -166,6 +179,16 @@ def _identifiers(text: str) -> Iterator[Identifier]:
             continue
         if identifier := _read_token(token, text[: match.start()], text[match.end() :]):
             yield identifier
+
+
+def _joined(number: re.Match[str]) -> str:
+    return "".join(filter(str.isdigit, number[0]))
+
+
+def _thousands(digits: str) -> list[str]:
+    """Return the digits of a number by thousands: 1 and 450 of 1450."""
+    first = len(digits) % 3 or 3
+    return [digits[:first], *(digits[at : at + 3] for at in range(first, len(digits), 3))]
 
 
 def _read_address(text: str) -> Identifier:
@@ -235,6 +258,35 @@ def is_other(asked: Iterable[Identifier], told: Iterable[Identifier]) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """Something of somebody, both in lower case; a name is no relative, as it may be theirs."""
+
+    thing: str
+    owner: str
+    is_name: bool
+
+
+def find_owned(text: str) -> tuple[Owned, ...]:
+    """Return what a text says is somebody's."""
+    return tuple(
+        Owned(match["thing"].casefold(), match["owner"].casefold(), match["owner"][0].isupper())
+        for pattern in _OWNED
+        for match in pattern.finditer(text)
+    )
+
+
+def is_of_another(asked: Iterable[Owned], text: str) -> bool:
+    """Whether a text tells of the like of what is asked for, but of somebody else's alone."""
+    told = find_owned(text)
+    words = text.casefold()
+    return any(
+        own.thing == each.thing and own.is_name == each.is_name and each.owner not in words
+        for each in asked
+        for own in told
+    )
+
+
 def is_unknown(asked: Identifier, candidates: CandidateIndex) -> bool:
     """Whether a number or code occurs nowhere in the memory but in questions, in any writing."""
     if asked.context or asked.shape in (PHONE, SYMBOL):  # nothing is known without the context
@@ -242,30 +294,39 @@ def is_unknown(asked: Identifier, candidates: CandidateIndex) -> bool:
     if asked.shape in (MAIL, PAGE):
         return not all(map(candidates.tells, asked.words))
     digits = [run for run in _RUN.findall(asked.key) if run[0].isdigit()]
+    if asked.key.isdigit() and candidates.tells_together(_thousands(asked.key)):
+        return False
     return not all(map(candidates.tells, asked.words)) and not all(map(candidates.tells, digits))
 
 
 def as_told(text: str, candidates: CandidateIndex) -> str:
-    """Return a text with its codes in groups, or without, as they were told: "LB 0093 771"."""
+    """Return a text with its numbers and codes in groups, or without, as they were told."""
+
+    def joined(match: re.Match[str]) -> str:
+        number = _joined(match)
+        return number if candidates.tells(number) else match[0]
 
     def written(match: re.Match[str]) -> str:
         runs = _RUN.findall(match[0])
         digits = sum(len(run) for run in runs if run.isdigit())
         is_date = digits == _OF_A_DATE and any(map(_YEAR.fullmatch, runs))
-        if is_date or not _GROUPED <= digits <= _MAX_GROUPED:
+        if is_date or digits > _MAX_GROUPED:
             return match[0]
         joined = "".join(runs)
         if candidates.tells(joined.casefold()):
             return joined
         if candidates.tells(match[0].casefold()):
             return match[0]
-        for groups in product(*(_groupings(run) for run in runs)):
+        for groups in product(*(_groupings(run) for run in runs)) if digits >= _GROUPED else ():
             parts = [*chain.from_iterable(groups)]
             if candidates.tells_together([part.casefold() for part in parts]):
                 return " ".join(parts)
+        thousands = _thousands(joined) if joined.isdigit() else []
+        if len(thousands) > 1 and candidates.tells_together(thousands):
+            return ".".join(thousands)
         return match[0]
 
-    return _CODE.sub(written, text)
+    return _CODE.sub(written, _THOUSANDS.sub(joined, text))
 
 
 def _groupings(run: str) -> Iterator[list[str]]:

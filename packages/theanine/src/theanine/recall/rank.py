@@ -15,6 +15,7 @@ from theanine.recall.context import RecallContext
 from theanine.recall.identifiers import (
     PHONE,
     find_identifiers,
+    is_of_another,
     is_other,
     is_unknown,
     is_unknown_name,
@@ -25,6 +26,7 @@ from theanine.retrieval.candidates import CandidateIndex, RankedCandidate, embed
 from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.temporal import find_date_ranges
+from theanine.retrieval.trace import NO_TRACE
 from theanine.types import Utterance
 
 NO_EVIDENCE = 1e-3
@@ -41,6 +43,10 @@ ANSWERING = 0.8
 its speaker have, where such words are asked for."""
 READ = 60
 """Best candidates whose texts are read for identifiers and dates."""
+EARLIER = 0.5
+"""Share of the relevance of what was told before a time, and may have held then."""
+EVENT = 0.05
+"""Relevance from which something that was said is taken for an event of which a question speaks."""
 DAYS_BEFORE, DAYS_AFTER = 1, 7
 """Days around a time in which people talk of what happened then."""
 COMPARABLE = 0.4
@@ -93,11 +99,14 @@ async def rank(
     if context.reranking is not None:
         ranked = await _reranked(question.text, ranked, log, context.reranking)
         trace.record("reranking", ranked)
-    if question.identifiers or question.names:
+    if question.identifiers or question.names or question.owned:
         ranked = await _of_the_same(question, ranked, log)
         trace.record("identifiers", ranked)
     if question.days:
         ranked = await _of_the_time(question, ranked, log)
+        trace.record("time", ranked)
+    if question.before:
+        ranked = await _before_the_event(question, ranked, dialogue, log, context)
         trace.record("time", ranked)
     if question.of_assistant or question.asked or question.of_speaker:
         ranked = _of_the_speech(question, ranked, candidates)
@@ -175,7 +184,7 @@ async def _of_the_same(
         is_unknown(asked, candidates) for asked in question.identifiers
     ):
         return [rated(found, found.relevance * NO_EVIDENCE) for found in ranked]
-    if not question.identifiers:
+    if not (question.identifiers or question.owned):
         return list(ranked)
     loaded = await log.load(found.position for found in ranked[:READ])
     told = {position: find_identifiers(each.text) for position, each in loaded.items()}
@@ -186,7 +195,12 @@ async def _of_the_same(
     result: list[RankedCandidate] = []
     for found in ranked:
         own = told.get(found.position, ())
-        if unknown or is_other(question.identifiers, own):
+        text = loaded[found.position].text if found.position in loaded else ""
+        if (
+            unknown
+            or is_other(question.identifiers, own)
+            or (question.owned and is_of_another(question.owned, text))
+        ):
             found = rated(found, found.relevance * NO_EVIDENCE)
         elif any(asked.is_same(each) for asked in question.identifiers for each in own):
             found = rated(found, found.relevance**NAMED)
@@ -227,7 +241,10 @@ def _of_the_speech(
 async def _of_the_time(
     question: Question, ranked: Sequence[RankedCandidate], log: LogIndex
 ) -> list[RankedCandidate]:
-    """Return what was said about the time of the question, or names it."""
+    """Return what was said about the time of the question, or names it.
+
+    How something was then may have been told earlier.
+    """
     days = log.candidates.days[[found.position for found in ranked]]
     within = _is_within(days, question.days, DAYS_BEFORE, DAYS_AFTER)
     outside = [
@@ -237,21 +254,64 @@ async def _of_the_time(
     ]
     loaded = await log.load(outside)
     naming: set[int] = set()
+    of_other_times: set[int] = set()
     for position in loaded:
         day = log.candidates.days[position]
         said = date.fromordinal(int(day)) if day == day else None
-        named = find_date_ranges(loaded[position].text, [said.year] if said else [], said)
+        years = [said.year - 1, said.year, said.year + 1] if said else []
+        named = find_date_ranges(loaded[position].text, years, said)
         if any(
             first <= end.toordinal() and start.toordinal() <= last
             for start, end in named
             for first, last in question.days
         ):
             naming.add(position)
-    return [
+        elif named:
+            of_other_times.add(position)
+    told = [
         found
         for found, inside in zip(ranked, within.tolist(), strict=True)
         if inside or found.position in naming
     ]
+    if not question.held:
+        return told
+    end = max(last for _, last in question.days)
+    known = of_other_times | {found.position for found in told}
+    told += [
+        rated(found, EARLIER * found.relevance)
+        for found, day in zip(ranked, days.tolist(), strict=True)
+        if day <= end and found.position not in known and _tells(found, log.candidates)
+    ]
+    return _sorted(told)
+
+
+async def _before_the_event(
+    question: Question,
+    ranked: Sequence[RankedCandidate],
+    dialogue: Sequence[Utterance],
+    log: LogIndex,
+    context: RecallContext,
+) -> list[RankedCandidate]:
+    """Return what the user told before the event of a question; all if that was never told."""
+    event = replace(dialogue[-1], text=question.before, content=(), attachment="")
+    named = await rank(
+        Question(text=question.before), [event], log, replace(context, trace=NO_TRACE)
+    )
+    told = [found for found in named if _tells(found, log.candidates)]
+    if not told or told[0].relevance < EVENT:
+        return list(ranked)
+    end = log.candidates.orders[told[0].position]
+    return [
+        found
+        for found in ranked
+        if log.candidates.orders[found.position] < end and _tells(found, log.candidates)
+    ]
+
+
+def _tells(found: RankedCandidate, candidates: CandidateIndex) -> bool:
+    """Whether it is no question, and nobody's words but people's."""
+    at = found.position
+    return not (candidates.asks[at] or candidates.by_assistant[at])
 
 
 async def _of_the_name(

@@ -22,16 +22,24 @@ from theanine.recall.asking_part import (
     without_pasted,
 )
 from theanine.recall.context import RecallContext
-from theanine.recall.identifiers import Identifier, as_told, find_identifiers, find_names
+from theanine.recall.identifiers import (
+    Identifier,
+    Owned,
+    as_told,
+    find_identifiers,
+    find_names,
+    find_owned,
+)
 from theanine.recall.naming import what_is_to_be_named
 from theanine.retrieval import cue_words
-from theanine.retrieval.calendar_days import DateRange
+from theanine.retrieval.calendar_days import WEEKDAYS, DateRange
 from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.languages import (
     UNSPACED,
     Language,
     guess_language,
 )
+from theanine.retrieval.lexical import content_words
 from theanine.retrieval.parts_of_times import NamedTime
 from theanine.retrieval.query import Query, is_small_talk
 from theanine.retrieval.scope_index import RetrievalMode
@@ -51,6 +59,14 @@ _PAST = lazy_pattern(
     r"so far)\b",
     re.IGNORECASE,
 )
+_TO_DO = lazy_pattern(
+    r"\b(?:(?:have|has|['’](?:ve|s)) )?(?:got|have|has)(?: [\w'’-]+){0,4} to \w+|"
+    r"\b(?:gotta|(?:have|has|['’](?:ve|s)) got)\b",
+    re.IGNORECASE,
+)
+"""What is to be done, in words that a past has, too: "I've got a roof to do on Monday"."""
+_WEEKDAY = lazy_pattern(rf"\W*(?:on |this |for |by )*(?:{'|'.join(WEEKDAYS)})s?\W*", re.IGNORECASE)
+"""A day of the week alone, which may be the next one."""
 _CLAUSE = lazy_pattern(
     r"\b(?:i|we|you|he|she|it|they|is|are|am|will|shall|do|does|can|could|should|would|must|might|"
     r"going|need|have to|plan\w*|next|upcoming)\b|['’](?:s|re|m|ll|d)\b",
@@ -112,10 +128,13 @@ class Question:
         days: the days that it asks about, as ordinals of their first and last; empty for all.
         order: whether it asks for what was said last or first; None for neither.
         alone: whether nothing but that time or order is asked for.
+        held: whether it asks how something was at that time, which may have been told earlier.
+        before: the event before which it asks how something was; empty for none.
         of_session: whether it asks for something of the latest session, or the earliest.
         of_holiday: whether a time that it names is a holiday, of which people talk at other times.
         identifiers: the numbers and codes that it names.
         names: the people that it names, as far as its wording shows them.
+        owned: what it asks for of somebody.
         of_assistant, asked: whether it asks for what the assistant said, or what the user asked it.
         of_speaker: the name of another one who speaks, if it asks for what they said.
         name_of: what they ask for the name of is in English, such as "wife" or "dog"; empty for no
@@ -129,10 +148,13 @@ class Question:
     days: tuple[tuple[int, int], ...] = ()
     order: Literal["newest", "oldest"] | None = None
     alone: bool = False
+    held: bool = False
+    before: str = ""
     of_session: bool = False
     of_holiday: bool = False
     identifiers: tuple[Identifier, ...] = ()
     names: tuple[str, ...] = ()
+    owned: tuple[Owned, ...] = ()
     of_assistant: bool = False
     asked: bool = False
     of_speaker: str = ""
@@ -143,7 +165,7 @@ class Question:
     @property
     def of_a_time(self) -> bool:
         """Whether it asks for what was said at a time, first or last, not for what holds now."""
-        return bool(self.days or self.order)
+        return bool(self.days or self.order or self.before)
 
 
 def understand(
@@ -172,8 +194,9 @@ def understand(
     years = sorted({*candidates.years, today.year})
     asking = asking_part(latest)
     english, times = find_intervals(asking, years, today)
-    past = language != "en" or _PAST.search(english) is not None
-    named = not past and _CLAUSE.search(english) is None
+    to_do = _TO_DO.search(english) is not None
+    past = language != "en" or _PAST.search(_TO_DO.sub(" ", english)) is not None
+    named = not (past or to_do) and _CLAUSE.search(english) is None
     asked_from = begin_of_question(english)
     meant = [
         (time, days)
@@ -181,6 +204,7 @@ def understand(
         if not (time.span[1] <= asked_from and time.ranges == ((today, today),))
         if (days := [each for each in time.ranges if each[0] <= today])
         and (past or _is_over(time, days, today.toordinal(), named=named))
+        and (past or named or not _WEEKDAY.fullmatch(english, *time.span))
     ]
     rest = english
     for time, _ in reversed(meant):
@@ -194,21 +218,44 @@ def understand(
     if not alone:
         meant = [each for each in meant if not _is_of_the_matter(each[0], candidates)]
     ranges = [each for _, days in meant for each in days]
+    held = language in cue_words.HELD and cue_words.HELD[language].search(asking) is not None
+    matter, event = (
+        _before_event(rest, language) if held and not meant and not order else (rest, "")
+    )
     return Question(
-        text=text,
+        text=matter if event else text,
         days=tuple((first.toordinal(), last.toordinal()) for first, last in ranges),
         order=order,
         alone=alone,
+        held=held,
+        before=event,
         of_session=order is not None and language == "en" and _SESSION.search(rest) is not None,
         of_holiday=any(time.is_holiday for time, _ in meant),
-        identifiers=find_identifiers(rest),
+        identifiers=find_identifiers(matter),
         names=find_names(rest if language == "en" else asking, language),
+        owned=find_owned(asking),
         of_assistant=_about_assistant(language).search(latest) is not None,
         asked=language == "en" and _ASKED.search(latest) is not None,
         of_speaker=_speaker(latest, language, candidates),
         name_of=what_is_to_be_named(latest, language),
         spread=cue_words.SPREAD.get(language, cue_words.SPREAD["en"]).search(latest) is not None,
     )
+
+
+def _before_event(text: str, language: Language) -> tuple[str, str]:
+    """Return a question without the event before which something was so, and that event.
+
+    Both are as they were, and nothing, for a question of which either has no word of its own.
+    """
+    cue = cue_words.BEFORE_EVENT[language].search(text)
+    if not cue or not text[cue.end() :].startswith(" "):  # "we've mentioned it before: …"
+        return text, ""
+    before, event = text[: cue.start()], text[cue.end() :]
+    if not any(character.isalnum() for character in before):  # "Before we moved, where …?"
+        event, _, before = event.partition(",")
+    both = before.strip(" ,"), event.strip(" ,?？؟")
+    asks = cue_words.HELD[language].search(before)
+    return both if asks and all(map(content_words, both)) else (text, "")
 
 
 def _is_of_the_matter(time: NamedTime, candidates: CandidateIndex) -> bool:

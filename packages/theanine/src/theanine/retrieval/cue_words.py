@@ -163,3 +163,7 @@ NEWEST, OLDEST = _cue("newest"), _cue("oldest")
 """Questions about the latest or the earliest of several."""
 SPREAD = _cue("spread")
 """Questions about several things: lists, counts, order and summaries."""
+HELD = _cue("held")
+"""Questions about how something was, rather than about what happened."""
+BEFORE_EVENT = _cue("before_event")
+"""What begins a clause or names a thing before which something was so: "before we moved"."""
