@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,9 +14,14 @@ from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.llm.prompt import PromptTemplate
 from theanine.methods.shared.pairs import Pair
 from theanine.methods.shared.respond import RESPOND, RESPOND_REASONED, respond
+from theanine.methods.theanine.choose import CHOOSE, choose
 from theanine.methods.theanine.refine import REFINE, REFINE_WHOLE, refine
 from theanine.methods.theanine.relate import RELATE, RELATE_PAIR, Scene, relate
 from theanine.methods.theanine.relate_session import RELATE_SESSION, ask_session
+from theanine.recall.select import Line
+from theanine.retrieval.candidates import Candidate
+from theanine.retrieval.contents import Content
+from theanine.retrieval.scope_index import ScopeIndex
 from theanine.summarization import (
     SUMMARIZE,
     SUMMARIZE_KNOWN,
@@ -48,6 +53,7 @@ STEPS = [
     REFINE_WHOLE,
     RESPOND,
     RESPOND_REASONED,
+    CHOOSE,
 ]
 LATER = {REFINE_WHOLE.label, RELATE_SESSION.label, SUMMARIZE_KNOWN.label}
 """Later versions of steps of which an earlier one is asked as well."""
@@ -95,6 +101,22 @@ def _told(earlier: Sequence[Turn]) -> Memory:
     return replace(STORM, text=f"{STORM.text} {earlier[2].text}")
 
 
+def _line(said: Turn) -> Line:
+    """A line of a recollection that is a whole turn."""
+    return Line(
+        owner=said,
+        day="8 May 2023",
+        passages=[Candidate(said, (0, len(said.full_text)))],
+        content=cast("Content", None),
+        tokens=9,
+        score=0.0,
+        relevance=0.5,
+        repetitions=[],
+        memories=[],
+        note="",
+    )
+
+
 async def _prompt(name: str, earlier: Sequence[Turn], now: Sequence[Turn]) -> str:
     """The prompt of a step over these sessions."""
     answers: dict[str, object] = {
@@ -103,6 +125,7 @@ async def _prompt(name: str, earlier: Sequence[Turn], now: Sequence[Turn]) -> st
         "relate.v3": {"links": []},
         "relate": {"judgements": [JUDGED, {**JUDGED, "pair": 2}]},
         "relate-pair": JUDGED,
+        "choose": {"lines": []},
         "respond-reasoned": {"rationale": "r", "response": "r"},
     }
     caller = Answering([answers.get(name, "fine")])
@@ -120,6 +143,9 @@ async def _prompt(name: str, earlier: Sequence[Turn], now: Sequence[Turn]) -> st
         await relate(pairs, scene, mode="session", chat=caller)
     elif name == "relate-pair":
         await relate(pairs[:1], scene, mode="pairs", chat=caller)
+    elif name == "choose":
+        lines = [_line(each) for each in earlier]
+        await choose(lines, now, "3 June 2023", cast("ScopeIndex", None), caller)
     elif name.startswith("refine"):
         await refine(PATH, now, caller, whole=name == "refine.v2")
     else:

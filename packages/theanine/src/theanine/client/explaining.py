@@ -29,7 +29,8 @@ Outcome = Literal[
 ]
 """The outcome of a candidate.
 
-It is ``returned``, or it was left out: ``irrelevant`` (below the least relevance), an ``echo`` (the
+It is ``returned``, or it was left out: ``irrelevant`` (below the least relevance,
+or not chosen by the model), an ``echo`` (the
 assistant repeats the user's words, which are there), ``corrected``, ``pinned`` (returned anyway),
 ``in_dialogue`` (the model sees it anyway), ``told`` (a statement whose source turns are returned,
 or what the sentence of a change tells), ``repeated`` (another candidate says the same, and how
@@ -43,9 +44,10 @@ _LEFT_OUT_AT: Mapping[str, Outcome] = {
     "states": "corrected",
     "relevance": "irrelevant",
     "pinned": "pinned",
+    "model": "irrelevant",
 }
 """The outcome of candidates that a stage removed, by stage; the other stages remove none."""
-_FILTERS = {"relevance", "pinned"}
+_FILTERS = {"relevance", "pinned", "model"}
 """Stages that only remove candidates and give no score."""
 
 

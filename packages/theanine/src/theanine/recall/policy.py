@@ -13,6 +13,7 @@ class Policy:
         query_turns: latest turns of the dialogue that form the query; None takes all.
         query_names: put each turn's speaker before it in the query.
         budget: maximum tokens of the recollection; None sets no limit.
+        offered: tokens of the lines of which a model chooses, if it may.
         min_relevance: relevance that the best candidate must have; otherwise nothing is recalled.
             One in a hundred of the questions that a memory can answer has less (LoCoMo and BEAM,
             ``tools/fit_relevance.py``).
@@ -37,6 +38,7 @@ class Policy:
     query_turns: int | None = 6
     query_names: bool = False
     budget: int | None = 600
+    offered: int = 1_200
     min_relevance: float = 0.03
     min_relevance_of_unknown: float = 0.1
     min_relevance_of_nonsense: float = 0.3

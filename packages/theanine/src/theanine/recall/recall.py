@@ -7,13 +7,14 @@ linked together. All of it shares one token budget.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
 import numpy as np
 
+from theanine.errors import ModelError
 from theanine.recall.context import RecallContext
 from theanine.recall.lay_out import LineGroup, Relations, lay_out
 from theanine.recall.policy import Policy
@@ -39,10 +40,21 @@ LONG_WORD = 6
 "allergic"."""
 
 
+Chooser = Callable[[Sequence[Line]], Awaitable[Sequence[Line]]]
+"""Returns the lines that a reply needs, the most important first."""
+
+
 async def recall_from_log(
-    dialogue: Sequence[Utterance], context: RecallContext, policy: Policy
+    dialogue: Sequence[Utterance],
+    context: RecallContext,
+    policy: Policy,
+    choose: Chooser | None = None,
 ) -> Recollection:
-    """Return the best passages and statements that fit the budget, with their timelines."""
+    """Return the best passages and statements that fit the budget, with their timelines.
+
+    What ``choose`` returns of more lines than that comes instead of what is relevant enough; if it
+    raises ModelError, that is noted, and it is as without it.
+    """
     log = await context.index.log(context.embedder, wait=False)
     context = replace(context, embedder=log.embedder)
     options, trace = context.options, context.trace
@@ -56,38 +68,65 @@ async def recall_from_log(
         trace.stop("small_talk")
         return Recollection(query=asked)
     question = await with_said_spelling(question, log)
+    resolved = await _resolved(question, dialogue, log, context, policy)
+    if not choose:
+        return await _relevant(resolved, question, log, context, policy)
+    try:
+        return await _chosen(choose, resolved, question, log, context, policy)
+    except ModelError as error:
+        note = f"the model chose nothing, so these are the most relevant lines: {error}"
+        return replace(await _relevant(resolved, question, log, context, policy), notes=(note,))
+
+
+async def _resolved(
+    question: Question,
+    dialogue: Sequence[Utterance],
+    log: LogIndex,
+    context: RecallContext,
+    policy: Policy,
+) -> Resolved:
+    """Return all that may bear on a question, the states of one matter together."""
+    trace = context.trace
     if question.alone or question.of_session:
         ranked = await _of_the_period(question, dialogue, log, context)
         trace.period(log, ranked)
-        resolved = Resolved(
-            matters=tuple(
-                Matter(states=(found,), score=found.score, relevance=found.relevance)
-                for found in ranked
-            ),
-            notes={},
+        matters = tuple(
+            Matter(states=(found,), score=found.score, relevance=found.relevance)
+            for found in ranked
         )
-    else:
-        ranked = await rank(question, dialogue, log, context)
-        corrected = context.index.corrected
-        ranked = _with_states(ranked, question, log, corrected, trace)
-        query = next(iter(context.query_vectors.values()))[0]
-        resolved = await resolve(
-            ranked,
-            query,
-            log,
-            corrected,
-            links=policy.links and question.order is None,
-            closed=bool(question.days),
-            of_a_time=question.of_a_time,
-        )
-        trace.record("states", [found for matter in resolved.matters for found in matter.states])
-    matters = resolved.matters
+        return Resolved(matters=matters, notes={})
+    ranked = await rank(question, dialogue, log, context)
+    corrected = context.index.corrected
+    ranked = _with_states(ranked, question, log, corrected, trace)
+    query = next(iter(context.query_vectors.values()))[0]
+    resolved = await resolve(
+        ranked,
+        query,
+        log,
+        corrected,
+        links=policy.links and question.order is None,
+        closed=bool(question.days or question.before),
+        of_a_time=question.of_a_time,
+    )
+    trace.record("states", _states(resolved.matters))
+    return resolved
+
+
+async def _relevant(
+    resolved: Resolved,
+    question: Question,
+    log: LogIndex,
+    context: RecallContext,
+    policy: Policy,
+) -> Recollection:
+    """Return what is relevant enough, as far as it fits the budget."""
+    options, trace, matters = context.options, context.trace, resolved.matters
     best = max((matter.relevance for matter in matters), default=None)
     floor = options.min_relevance
     if floor is None:
         is_foreign = question.asks and await _is_foreign(question, matters, log)
         floor = _default_floor(question, log.candidates, policy, is_foreign=is_foreign)
-    result = Recollection(query=asked, best_relevance=best, min_relevance=floor)
+    result = Recollection(query=question.text, best_relevance=best, min_relevance=floor)
     if best is None or best < floor:
         trace.record("relevance", ())
         return result
@@ -107,11 +146,51 @@ async def recall_from_log(
     lines = await select_lines(
         matters, log, budget, resolved.notes, context.current, options.present
     )
+    return replace(result, parts=await _parts(lines, log, budget, policy, trace))
+
+
+async def _chosen(
+    choose: Chooser,
+    resolved: Resolved,
+    question: Question,
+    log: LogIndex,
+    context: RecallContext,
+    policy: Policy,
+) -> Recollection:
+    """Return what is chosen of the most relevant lines, however relevant they are."""
+    options, trace = context.options, context.trace
+    least = options.min_relevance or 0.0
+    matters = [matter for matter in resolved.matters if matter.relevance >= least]
+    if question.spread:
+        matters = spread(matters, log)
+    if context.pinned:
+        matters = await _without_pinned(matters, context, log)
+    lines = await select_lines(
+        matters, log, policy.offered, resolved.notes, context.current, options.present
+    )
+    chosen = await choose(lines) if lines else ()
+    owners = [line.owner for line in chosen]
+    told = {(own.id, 0) if isinstance(own, Turn) else (0, own.id) for own in owners}
+    trace.record(
+        "model", [found for found in _states(matters) if (found.turn, found.memory) in told]
+    )
+    budget = context.token_budget(policy.budget)
+    return Recollection(
+        query=question.text,
+        best_relevance=max((matter.relevance for matter in resolved.matters), default=None),
+        min_relevance=least,
+        parts=await _parts(chosen, log, budget, policy, trace),
+    )
+
+
+async def _parts(
+    lines: Sequence[Line], log: LogIndex, budget: int | None, policy: Policy, trace: RecallTrace
+) -> tuple[Part, ...]:
     told = {memory.id for line in lines for memory in line.memories}
     relations: Relations = await _claimed(log, told) if policy.links else {}
     groups = lay_out(lines, relations, budget)
     parts = [await _part(group, relations, log, trace) for group in groups]
-    return replace(result, parts=tuple(sorted(parts, key=_part_order)))
+    return tuple(sorted(parts, key=_part_order))
 
 
 async def _of_the_period(

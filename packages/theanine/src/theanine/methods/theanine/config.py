@@ -69,12 +69,15 @@ class TheanineConfig(QueryConfig, metaclass=_AcceptFormerSettings):
         associates: number of earlier memories that each new one is compared with, at least ten; a
             model is shown all that fit.
         timelines: False leaves links out of recall (ablation).
+        select: what is returned is selected by ``relevance``, or by the ``model``, in one call for
+            each recall; without one, by relevance.
     """
 
     budget: int | None = 600
     min_relevance: float = 0.03
     associates: int = 3
     timelines: bool = True
+    select: Literal["relevance", "model"] = "relevance"
 
     def __post_init__(self) -> None:
         QueryConfig.__post_init__(self)

@@ -3,8 +3,8 @@
 After Ong, Kim et al. (NAACL 2025); :mod:`theanine.methods.theanine.paper` is their method as
 published. What differs here:
 
-- A recall searches the whole log, not only memories, and asks no model; what is linked is returned
-  together (:mod:`theanine.recall`).
+- A recall searches the whole log, not only memories; a model is asked only to select, and only if
+  wanted; what is linked is returned together (:mod:`theanine.recall`).
 - The query is the last six turns of the dialogue.
 - One call relates a whole session, by the turns that support its memories and the older ones.
 - The memories that a new one is compared with are found by rare words and speakers as well, ten of
@@ -24,6 +24,7 @@ from theanine.methods.theanine.former_settings import PAPER, current_settings
 from theanine.methods.theanine.timelines import RemembersTimelines
 from theanine.recall.policy import Policy
 from theanine.recall.recall import recall_from_log
+from theanine.text.words import format_date
 from theanine.types import Recollection, Utterance
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Theanine(RemembersTimelines[TheanineConfig]):
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Recall from the log, with the timelines of what is found."""
-        config = self.config
+        config, chat = self.config, context.chat
         policy = Policy(
             query_turns=config.query_turns,
             query_names=config.query_names,
@@ -64,7 +65,18 @@ class Theanine(RemembersTimelines[TheanineConfig]):
             min_relevance=config.min_relevance,
             links=config.timelines,
         )
-        return await recall_from_log(dialogue, context, policy)
+        if config.select == "relevance" or chat is None:
+            return await recall_from_log(dialogue, context, policy)
+        from theanine.methods.theanine.choose import choose  # few use it
+
+        today = format_date(context.asked_at(dialogue))
+        latest = dialogue[-config.query_turns :] if config.query_turns else dialogue
+        return await recall_from_log(
+            dialogue,
+            context,
+            policy,
+            lambda lines: choose(lines, latest, today, context.index, chat),
+        )
 
     async def respond(
         self,
