@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -271,7 +272,7 @@ def test_precision_prints_its_figures(run: Terminal, tmp_path: Path) -> None:
     assert "beliefs.seed.json" in missing.err
 
 
-def _judging(body: dict[str, Any]) -> str:
+def _judging(body: Mapping[str, Any]) -> str:
     """Judge by the words: what is said is right, what is outdated is that."""
     prompt = body["messages"][-1]["content"]
     blocks = blocks_of(prompt)

@@ -76,6 +76,17 @@ def test_a_slip_of_the_pen_finds_the_word(ana: theanine.UserMemory, word: str, s
     assert word in ana.recall(f"What about the {slip}?", limit=1).text
 
 
+@pytest.mark.parametrize("word", MISSPELLED)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_slip_in_another_form_finds_the_word(
+    ana: theanine.UserMemory, word: str, seed: int
+) -> None:
+    slip = _slip(word, Random(seed)) + "s"
+    if is_common_word(slip) or not word.endswith(("r", "t", "d", "a")):
+        pytest.skip("another word")
+    assert word in ana.recall(f"What about the {slip}?", limit=1).text
+
+
 @pytest.mark.parametrize("word", ["xyzzy", "zorkmid", "asdfgh", "blivet", "frobnicator"])
 def test_what_is_no_word_finds_nothing(ana: theanine.UserMemory, word: str) -> None:
     assert not ana.recall(f"{word}?").parts

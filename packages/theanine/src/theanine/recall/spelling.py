@@ -47,12 +47,13 @@ async def with_said_spelling(question: Question, log: LogIndex) -> Question:
 
 async def _said(word: str, log: LogIndex) -> str | None:
     """Return the word that was said and is meant by a misspelled one; None if there is none."""
-    found = log.candidates.similar_terms(word)
-    loaded = await log.load([position for _, position in found])
-    for term, position in found:
-        for said in content_words(loaded[position].text) if position in loaded else ():
-            if stem(said) == term and is_similar(word, said):
-                return said
+    for form in dict.fromkeys((word, word.removesuffix("s"))):  # "parots", and "parrot" was said
+        found = log.candidates.similar_terms(form)
+        loaded = await log.load([position for _, position in found])
+        for term, position in found:
+            for said in content_words(loaded[position].text) if position in loaded else ():
+                if stem(said) == term and is_similar(form, said):
+                    return said
     return None
 
 
