@@ -758,7 +758,7 @@ def _snapchat(folder: Path, said: Sequence[Said]) -> Path:
             "From": _SENDERS[each.side],
             "Media Type": "TEXT",
             "Created": f"{each.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC",
-            "Content": each.text,
+            "Content": html.escape(each.text),
             "IsSender": each.side == "user",
         }
         for each in reversed(said)
@@ -774,7 +774,9 @@ def _tiktok(folder: Path, said: Sequence[Said]) -> Path:
 
 
 def _tinder(folder: Path, said: Sequence[Said]) -> Path:
-    rows = [{"from": _SENDERS[s.side], "message": s.text, "sent_date": s.iso} for s in said]
+    rows = [
+        {"from": _SENDERS[s.side], "message": html.escape(s.text), "sent_date": s.iso} for s in said
+    ]
     return save(folder, "data.json", {"Messages": [{"match_id": "Match 1", "messages": rows}]})
 
 
@@ -785,7 +787,7 @@ def _x(folder: Path, said: Sequence[Said]) -> Path:
                 "id": f"{each.minutes}",
                 "senderId": {"user": "5", "assistant": "6"}[each.side],
                 "createdAt": each.iso,
-                "text": each.text,
+                "text": html.escape(each.text, quote=False),
             }
         }
         for each in reversed(said)

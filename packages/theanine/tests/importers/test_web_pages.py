@@ -274,6 +274,16 @@ def test_an_unknown_file_is_read_by_the_mapping_that_it_proposes(file: str, tmp_
     assert said(read_histories(path, layout=caught.value.layout)) == expected
 
 
+@pytest.mark.parametrize("markup", ["html", "entities", ""])
+def test_a_mapping_says_what_words_are_written_in(markup: str, tmp_path: Path) -> None:
+    rows = [{"who": "Ana", "said": f"<b>R&amp;D</b> & {i}&nbsp;boats", "at": i} for i in (1, 2)]
+    file = save(tmp_path, "odd.json", rows)
+    mapping = {"words": "said", "name": "who", "time": "at", "markup": markup}
+    turns = said(read_histories(file, layout=mapping))
+    words = {"html": "R&D & 1 boats", "entities": "<b>R&D</b> & 1\xa0boats"}
+    assert turns[0] == ("Ana", words.get(markup, rows[0]["said"]))
+
+
 def test_a_wrong_mapping_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path, "odd.json", ODD)
     for mapping, reason in (

@@ -35,7 +35,7 @@ from theanine.types import History, Role
 FIELDS = (
     *("conversations", "messages", "item", "words", "role", "name", "time", "id", "title"),
     *("conversation", "roles", "people", "delimiter", "direction", "file", "subject", "left_out"),
-    "shared",
+    *("shared", "markup"),
 )
 _COLUMNS: Mapping[str, Mapping[str, Any]] = wording("columns")
 """Names of columns by language and field."""
@@ -105,6 +105,9 @@ def layout_of(mapping: Mapping[str, object]) -> Layout:
     given = cast("object", mapping.get("shared") or {})
     if not is_object(given) or not all(isinstance(what, str) for what in given.values()):
         raise SettingsError('"shared" of the mapping must say what is shared by each "field=value"')
+    markup = mapping.get("markup") or ""
+    if markup not in ("", "entities", "html"):
+        raise SettingsError('"markup" of the mapping must be "entities" or "html"')
     talks = "".join(paths("conversations")[:1])
     usual = layout_named("usual")
     return replace(
@@ -124,6 +127,7 @@ def layout_of(mapping: Mapping[str, object]) -> Layout:
         people=mapping.get("people") is True,
         left_out={rule: str(why) for rule, why in rules.items()},
         shared={rule: str(what) for rule, what in given.items()},
+        markup=markup,
     )
 
 

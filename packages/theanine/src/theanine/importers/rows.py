@@ -524,7 +524,6 @@ def _activity(intake: Intake, layout: Layout, message: Object, where: str) -> Se
     post = dict(held) if is_object(held) else Object()
     if not post and held is not None:
         note_unread(intake.notes, {"object": held}, ())
-    post["content"] = html_to_text(str(post.get("content") or ""))
     files = objects_in(post.pop("attachment", None))
     note_unread(intake.notes, {"files": files}, [str(each.get("name")) for each in files])
     shared: list[Object] = [{"type": f.get("mediaType"), "text": f.get("name")} for f in files]

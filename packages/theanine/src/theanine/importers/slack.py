@@ -10,7 +10,6 @@ seen real.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -30,7 +29,7 @@ from theanine.importers.schema import (
     objects_in,
 )
 from theanine.importers.sessions import chat_sessions
-from theanine.importers.table import finish, first_of, layout_named
+from theanine.importers.table import finish, first_of, layout_named, plain_text
 from theanine.importers.wording import wording
 from theanine.importers.words import Words, note_unread, quoted, said_in, storable, strings
 from theanine.types import History
@@ -255,7 +254,7 @@ def _plain(text: str, people: Mapping[str, str]) -> str:
             return label or id
         return f"@{(label or id or name).removeprefix('@')}"
 
-    return html.unescape(_LINK.sub(replaced, text))
+    return plain_text(_LINK.sub(replaced, text), "entities")
 
 
 def _pick(folder: Folder) -> Sequence[str]:

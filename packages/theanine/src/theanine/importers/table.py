@@ -13,6 +13,7 @@ empty only if no words for people are anywhere in it.
 from __future__ import annotations
 
 import hashlib
+import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,11 +21,12 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import cast
+from typing import Literal, cast
 
 from theanine.fences import without_remembered
 from theanine.importers.base import ZONELESS, Entry, Intake
 from theanine.importers.dates import Calendar
+from theanine.importers.html_text import html_to_text
 from theanine.importers.json_stream import select
 from theanine.importers.markup import without_markup
 from theanine.importers.schema import Object, Path, as_object, get, is_object, objects_in
@@ -46,6 +48,8 @@ NO_TEXT = "conversations without text"
 NO_ROLE = "messages without a role took their turn"
 NO_PARENT = "messages without a parent put after the one before"
 ODD_TIME = "times that can't be read"
+_DEEP = 6
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]\w{1,31});")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +75,8 @@ class Layout:
         people: whether it is a chat between people, whose sessions are cut at pauses.
         own: whether all of it is the user's own, such as notes.
         mojibake: whether its UTF-8 is written as Latin-1.
+        markup: what the words are written in: ``html``, or ``entities`` if only its characters are
+            escaped; nothing if they are plain.
         every_time: whether a message without a time is odd even if no other has one.
         left_out: why messages aren't read, by a path at which they have something, or by a path,
             "=" and a regular expression for the whole of what they have there.
@@ -100,6 +106,7 @@ class Layout:
     people: bool = False
     own: bool = False
     mojibake: bool = False
+    markup: Literal["", "entities", "html"] = ""
     every_time: bool = False
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
     shared: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -209,6 +216,14 @@ def first_rule(rules: Mapping[str, str], message: Object) -> str:
     return ""
 
 
+def plain_text(text: str, markup: str) -> str:
+    """Return words without their markup, which is ``html``, or ``entities`` alone."""
+    if markup == "html":
+        return html_to_text(text)
+    # Where each "&" is escaped, one that begins no whole entity is of a link.
+    return _ENTITY.sub(lambda found: html.unescape(found[0]), text)
+
+
 def read_entry(intake: Intake, layout: Layout, message: Object, where: str) -> Sequence[Entry]:
     """Read a message by its layout."""
     role, named = role_in(layout, message)
@@ -220,6 +235,9 @@ def read_entry(intake: Intake, layout: Layout, message: Object, where: str) -> S
         words.add(get(message, path))
         if words:
             break
+    if layout.markup:
+        words.passed += words.texts
+        words.texts = [plain_text(text, layout.markup) for text in words.texts]
     share_files(words, message)
     subject = name_of(first_of(message, layout.subject))
     words.texts[:0] = [subject] if subject else []
