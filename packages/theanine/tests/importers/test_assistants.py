@@ -114,6 +114,27 @@ def test_messages_in_parts_with_tools_and_pictures(tmp_path: Path) -> None:
     assert history.notes["tool calls and results left out"] == 2
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "status", "statusState": {"status": "done", "text": "Model is loaded"}},
+        {"type": "toolStatus", "text": "The tool is running"},
+        {"type": "debugInfoBlock", "debugInfo": "Naming by the prompt"},
+        {"type": "progress", "message": "Half of it is done"},
+        {"type": "status_update", "content": [{"type": "text", "text": "Waiting for the model"}]},
+    ],
+)
+@pytest.mark.parametrize("field", ["content", "steps"])
+def test_what_a_program_says_of_itself_is_no_answer(field: str, part: Json, tmp_path: Path) -> None:
+    parts: list[Json] = [part, {"type": "text", "text": "The status: at noon."}]
+    version: Json = {"role": "assistant", field: parts}
+    asked: Json = {"role": "user", "content": [{"type": "text", "text": "When?"}]}
+    talk: Json = {"messages": [{"versions": [each]} for each in (asked, version)]}
+    history = only(save(tmp_path, "1.conversation.json", talk))
+    assert [text for _, text in said(history)] == ["When?", "The status: at noon."]
+    assert history.notes["reports of the program left out"] == 1
+
+
 def test_what_was_recalled_for_a_message_is_not_imported_with_it(tmp_path: Path) -> None:
     thread: list[Json] = [
         {"role": "user", "content": append_remembered("Shall we sail?", ["Ana fears ships."])},

@@ -98,6 +98,15 @@ def test_a_session_that_was_copied_is_read_once(tmp_path: Path) -> None:
     assert history.notes == {"repeated turns": 2}
 
 
+def test_an_id_that_is_used_twice_costs_no_words(tmp_path: Path) -> None:
+    text = lines(
+        line("u1", "Repaint the boat."), line("u1", "Which color?", "assistant"), line("u1", "Red.")
+    )
+    history = only(save(tmp_path, "s.jsonl", f"{text}{text}"))
+    assert said(history) == ["Repaint the boat.", "Which color?", "Red."]
+    assert history.notes == {"repeated turns": 3}
+
+
 def test_codex_leaves_out_scaffolding_and_mirrors(tmp_path: Path) -> None:
     def item(role: str, text: str) -> Json:
         content: list[Json] = [{"type": "input_text", "text": text}]

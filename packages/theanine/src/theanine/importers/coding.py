@@ -7,8 +7,8 @@ programs and change: lines of unknown types are counted by type.
 claude-code
     ``~/.claude/projects``, or a file ``<session>.jsonl`` from it: lines of the types ``user`` and
     ``assistant`` have a ``message`` of Anthropic's form, ``uuid``, ``timestamp`` and ``sessionId``.
-    A session that goes on in another file is copied there: each ``uuid`` is read once, from the
-    file that was changed first.
+    A session that goes on in another file is copied there: each ``uuid`` with the same words is
+    read once, from the file that was changed first.
 codex
     ``~/.codex/sessions``, or a file ``rollout-<time>-<id>.jsonl`` from it: lines ``{"timestamp",
     "type", "payload"}``, in the first version the payload alone. The turns are in
@@ -24,6 +24,7 @@ Source: skillsynchq/txcript ``docs/formats``. Never seen real.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import sqlite3
@@ -112,12 +113,13 @@ def _claude_entries(intake: Intake, record: Object, entry: Entry) -> Sequence[En
     if record.get("isMeta") or record.get("isCompactSummary") or record.get("isApiErrorMessage"):
         intake.notes[_OF_PROGRAM] += 1
         return ()
+    message = as_object(record.get("message"), f"{entry.where}.message")
     entry.key = key_of(record.get("uuid"))
-    if entry.key in intake.seen:
+    same = hashlib.sha256(repr((entry.key, message)).encode("utf-8", "replace")).hexdigest()
+    if entry.key and same in intake.seen:
         intake.notes["repeated turns"] += 1
         return ()
-    intake.seen |= {entry.key} if entry.key else set()
-    message = as_object(record.get("message"), f"{entry.where}.message")
+    intake.seen.add(same)
     words = Words(intake.notes)
     words.add(message.get("content"))
     text = words.text.lstrip()

@@ -53,6 +53,7 @@ _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://|data:|www\.|mailto:)\S*$", re.IGNORE
 _PROSE = re.compile(r"\w['’.,;:!?)]*\s+['‘\"(¿¡]*\w")
 _DATED = re.compile(r"[\d\s.,:/TZ+()-]*(?:[A-Z]{2,5}|AM|PM)?[\d\s.,:/TZ+()-]*")
 _DOCUMENTS = re.compile("|".join(_FIELDS["document_tools"]), re.IGNORECASE)
+_REPORT = re.compile(rf"(?:^|_)(?:{'|'.join(_FIELDS['reports'])})(?:_|$)")
 _TOOL_RESULT = re.compile(
     r"tool(?:_call_result|_response|\Z)|(?:tool_)?(?:search|open|read_link|fetch|find)"
 )
@@ -283,7 +284,7 @@ class Words:
                 self._leave_out(part, TOOLS)
         elif kind in _SHARED or named in _SHARED or "video" in named:
             self._share_file(part, _SHARED.get(kind) or _SHARED.get(named) or "a video")
-        elif "debug" in named:
+        elif _REPORT.search(named):
             self._leave_out(part, REPORTS)
         else:
             field = next((f for f in _FIELDS["texts"] if part.get(f) not in (None, "", [])), None)
