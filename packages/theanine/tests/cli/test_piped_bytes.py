@@ -11,7 +11,7 @@ import pytest
 
 from support.running import Terminal
 
-COMMANDS = (("add", "-"), ("chat",), ("import", "-", "--format", "text"))
+COMMANDS = (("add", "-"), ("chat",), ("import", "-", "--format", "text", "--strict"))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -287,13 +287,13 @@ def test_a_file_of_a_folder_that_cannot_be_read_is_one_invalid_item(tmp_path: Pa
     vault = tmp_path / "vault"
     vault.mkdir()
     (vault / "good.md").write_text("# 2024-05-08\n\nI love boats.\n")
-    (vault / "latin1.md").write_bytes("# Café\n".encode("latin-1"))
-    (vault / "latin2.md").write_bytes("# Luční\n".encode("iso8859-2"))
+    (vault / "nul1.md").write_bytes(b"# 2024-05-09\n\nBoats\0.\n")
+    (vault / "nul2.md").write_bytes(b"# 2024-05-10\n\nFerries\0.\n")
     with pytest.raises(BadInput, match="2 items are invalid"):
         read_histories(vault)
     reading = read_histories(vault, keep_going=True)
     assert [len(history.transcripts) for history in reading.histories] == [1]
-    assert [item.where for item in reading.rejected] == ["latin1.md", "latin2.md"]
+    assert [item.where for item in reading.rejected] == ["nul1.md", "nul2.md"]
     archive = tmp_path / "vault.zip"
     with zipfile.ZipFile(archive, "w") as file:
         for note in vault.iterdir():

@@ -32,7 +32,6 @@ FILES: dict[str, tuple[bytes, str]] = {
     "prose": (b"just some words", "unknown format"),
     "numbers": (b"[1, 2]", "unknown format"),
     "half of UTF-16": (b"\xff\xfeA", "unknown format"),
-    "latin-1": ("Ana: h\u00e9".encode("latin-1"), "not UTF-8 at byte 6"),
     "surrogate": (b'{"sample_id": "\\ud800", "conversation": {}}', "lone surrogate"),
 }
 

@@ -18,6 +18,7 @@ from support.planting import STRUCTURE, Step, at, leaves, log_of
 from support.rich_exports import RICH, Rich
 from theanine.errors import BadInput
 from theanine.importers import ImportedHistories, read_histories
+from theanine.importers.base import CUT_OFF
 from theanine.importers.words import is_prose
 from theanine.importers.written_dates import any_time
 
@@ -122,6 +123,29 @@ def test_one_missing_field_costs_one_thing(name: str, null: bool, tmp_path: Path
             if [word for word in each if word not in log]:
                 faults.append(f"{path}: lost {place}")
     assert faults == []
+
+
+@pytest.mark.parametrize("name", RICH)
+def test_of_a_cut_export_what_is_whole_comes_in_and_the_loss_is_noted(
+    name: str, tmp_path: Path
+) -> None:
+    rich = RICH[name]
+    lines = cast("list[Any]", rich.value) if rich.lines else [rich.value]
+    text = "\n".join(json.dumps(line) for line in lines)
+    whole = reading = read(rich, rich.value, tmp_path)
+    end = len(text.rstrip("]}"))
+    start = text.rindex("\n") + 2 if rich.lines else len(text) // 2
+    for cut in (*range(start, end, max(1, (end - start) // 20)), end):
+        try:
+            reading = read_histories(save(tmp_path, rich.file, text[:cut]))
+        except BadInput:  # nothing was whole yet
+            continue
+        assert reading.notes[CUT_OFF] == 1
+        assert reading.rejected
+        with pytest.raises(BadInput):
+            read_histories(tmp_path / rich.file, strict=True)
+    if not rich.lines:  # cut off after its last words
+        assert re.findall(r"\w+", log_of(reading)) == re.findall(r"\w+", log_of(whole))
 
 
 def is_container(value: Any, path: tuple[Step, ...]) -> bool:

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Literal, NamedTuple, TypeVar, cast
+from xml.etree.ElementTree import ParseError
+from xml.parsers.expat.errors import XML_ERROR_NO_ELEMENTS, XML_ERROR_UNCLOSED_TOKEN, codes
 
 from theanine.clock import fault_of_time
 from theanine.errors import BadInput
@@ -39,6 +41,8 @@ Kind = Literal["lines", "json", "text", "sqlite"]
 """The syntax of a source: a JSON value a line, one JSON value, plain text, or a database."""
 
 PUT_RIGHT = "files whose JSON was put right"
+CUT_OFF = "files that are cut off at their end"
+_CUT_XML = (codes[XML_ERROR_NO_ELEMENTS], codes[XML_ERROR_UNCLOSED_TOKEN])
 ZONELESS = "dates without a zone"
 
 
@@ -100,7 +104,8 @@ class Intake:
     Attributes:
         kind: its syntax.
         options: the caller's options.
-        original: the source as it is, if its JSON had to be put right.
+        original: the source as it is, if its JSON or its charset had to be put right.
+        is_cut: whether its JSON was cut off at the end; of the rest, what is whole is read.
         format: the name of the format in which it is read.
         folder: the folder or archive that it is from, or None.
         first: the first JSON object in it (of a list: its first item), or empty; of a large one
@@ -120,6 +125,7 @@ class Intake:
     kind: Kind
     options: Options
     original: Source
+    is_cut: bool = False
     format: str = ""
     folder: Folder | None = None
     first: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -197,6 +203,20 @@ class Intake:
             where = fault.where or self.name
             self.faults.append(Rejected(where, str(fault).removeprefix(f"{where}: ")))
 
+    @contextmanager
+    def _noting_cut(self, line: bytes) -> Generator[None]:
+        """Note a BadInput raised in the block if the line is one that was cut off."""
+        try:
+            yield
+        except BadInput:
+            self.notes[CUT_OFF] += not line.endswith(b"\n")
+            raise
+
+    def broken_xml(self, fault: ParseError) -> None:
+        """Record a fault of XML, before which all was read."""
+        self.faults.append(Rejected(self.name, f"broken XML ({fault}); export it again"))
+        self.notes[CUT_OFF] += fault.code in _CUT_XML
+
     def repaired(self, what: str, where: str, count: int = 1) -> None:
         """Note something odd that was put right. Raises BadInput if reading is strict."""
         if self.options.strict:
@@ -208,7 +228,7 @@ class Intake:
         if self.kind == "lines":
             for number, offset, line in self.source.lines():
                 where = f"{self.name}, line {number}"
-                with self.catching():
+                with self.catching(), self._noting_cut(line):
                     values = parse_all(decode(line, where, offset).strip(), where)
                     for count, value in enumerate(values):
                         if count:
@@ -305,6 +325,7 @@ class Format:
         joined: whether sessions of one key in several files are parts of one session.
         repairs: whether an item that can't be read is left out and reported, unless reading is
             strict; else it refuses the whole source.
+        decodes: whether it finds the charset of a text by itself.
     """
 
     name: str
@@ -315,6 +336,7 @@ class Format:
     kind: Kind | None = None
     joined: bool = False
     repairs: bool = False
+    decodes: bool = False
 
 
 def format_named(
@@ -338,5 +360,6 @@ def format_named(
     def picked(folder: Folder) -> Sequence[str]:
         return folder.select(*row.get("files", ())) or folder.select(*row.get("otherwise", ()))
 
-    flags = {key: row[key] for key in ("kind", "memories", "joined", "repairs") if key in row}
+    known = ("kind", "memories", "joined", "repairs", "decodes")
+    flags = {key: row[key] for key in known if key in row}
     return Format(name=name, sniff=sniffed, read=read, pick=pick or picked, **flags)

@@ -1,10 +1,12 @@
-"""Decoding text by the charset that its sender names, in the names that senders use."""
+"""Decoding text by the charset that its sender names, in the names that senders use, or a guess."""
 
 from __future__ import annotations
 
 import codecs
+import math
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
@@ -26,8 +28,54 @@ _EXTENDED = "theanine-windows-japanese"
 _HZ = re.compile(rb"~\{(?:[\x21-\x77][\x21-\x7e])+~\}")
 
 
+_ALPHABETS: Mapping[str, Sequence[str]] = wording("alphabets")
+_PAIRS: Mapping[str, Mapping[str, int]] = wording("pairs")
+_ASCII = bytes(range(128))
+_SIGNS = "\xa0«»“”„‘’–—…°€§"
+_SIGN, _CAPITAL, _ODD, _ASCII_TRAIL = (math.log(each) for each in (32, 4, 512, 64))
+"""How unlikely are a sign, a capital, and a byte that is no letter; and one of ASCII, which is
+counted only in a pair."""
+_LOOKED_AT = 1 << 16
+
+
+def is_utf8(data: bytes) -> bool:
+    """Return whether a text is UTF-8, or most of it is so."""
+    beyond = [each for each in data.decode("utf-8", "surrogateescape") if each > "\x7f"]
+    return sum("\udc80" <= each <= "\udcff" for each in beyond) * 3 <= len(beyond)
+
+
+def guessed_charset(data: bytes) -> str:
+    """Return the charset of a text that isn't UTF-8: that in which its bytes are likeliest."""
+    data = data[:_LOOKED_AT]
+    counts = Counter(data.translate(None, _ASCII))
+    costs = {
+        charset: min(_cost(counts, letters, charset) for letters in alphabets)
+        for charset, alphabets in _ALPHABETS.items()
+    }
+    for charset, kinds in _PAIRS.items():
+        signs = "".join(f"({kind})|" for kind in kinds) + r"[\x81-\xfe][\x40-\xfe]|([\x80-\xff])"
+        each = {**dict(enumerate(map(math.log, kinds.values()), 1)), len(kinds) + 1: _ODD}
+        costs[charset] = sum(
+            each.get(sign.lastindex or 0, 2 * _ODD) - _ASCII_TRAIL * (sign[0][-1] < 0x80)
+            for sign in re.finditer(signs.encode(), data)
+        )
+    usual = {charset: math.log(rank) for rank, charset in enumerate(costs, 1)}
+    return min(costs, key=lambda charset: costs[charset] + usual[charset])
+
+
+def _cost(counts: Mapping[int, int], letters: str, charset: str) -> float:
+    """Return how unlikely bytes are in a charset if a language has these letters."""
+    each = dict.fromkeys(_SIGNS.encode(charset, "ignore"), _SIGN)
+    whole = math.log(sum(1 / rank for rank in range(3, len(letters) + 3)))
+    for rank, letter in enumerate(letters, 3):
+        unlikely = math.log(rank) + whole
+        each |= dict.fromkeys(letter.upper().encode(charset, "ignore"), unlikely + _CAPITAL)
+        each |= dict.fromkeys(letter.encode(charset), unlikely)
+    return sum(each.get(byte, _ODD) * count for byte, count in counts.items())
+
+
 def decode_charset(data: bytes, name: str) -> str:
-    """Return text in a charset; one that isn't known, or is wrong, is UTF-8 or else Windows's.
+    """Return text in a charset; one that isn't known, or is wrong, is UTF-8 or else guessed.
 
     Text that names its charset by its escapes or by its first bytes is in that.
     """
@@ -48,7 +96,7 @@ def decode_charset(data: bytes, name: str) -> str:
             return data.decode(candidate)
         except UnicodeError:
             continue
-    return data.decode("cp1252" if known == "utf-8" else known, "replace")
+    return data.decode(guessed_charset(data) if known == "utf-8" else known, "replace")
 
 
 def _by_escapes(data: bytes, known: str) -> str:

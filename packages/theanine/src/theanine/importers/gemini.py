@@ -15,7 +15,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import cast
 
 from theanine.importers.base import Entry, Intake, format_named
@@ -82,9 +84,9 @@ def _common(titles: Sequence[str]) -> str:
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    wording = _wording([title for _, entry in _entries(intake) if (title := _title(entry))])
-    intake.faults.clear()  # they are found again
-    conversation, sessions = "", _sessions(intake, "gemini")
+    trial = replace(intake, notes=Counter(), faults=[])  # which are found again
+    wording = _wording([title for _, entry in _entries(trial) if (title := _title(entry))])
+    conversation, sessions = "", _sessions(intake, intake.format)
     for where, entry in _entries(intake):
         with intake.catching():
             messages = list(_messages(intake, entry, wording, where))

@@ -81,6 +81,19 @@ def preview(stream: BinaryIO, where: str) -> object:
     return builder.value
 
 
+def whole_part(stream: BinaryIO, where: str) -> object:
+    """Return what is whole of a document that is cut off at its end; None of any other."""
+    builder = _Builder(where)
+    try:
+        for event, value in _ijson.basic_parse(stream, use_float=True):
+            builder.feed(event, value)
+    except ijson.IncompleteJSONError:
+        return builder.value
+    except (ijson.JSONError, UnicodeDecodeError, BadInput):
+        return None
+    return None
+
+
 def _matches(place: list[str | int], pattern: tuple[str, ...]) -> bool:
     return len(place) == len(pattern) and all(
         wanted in (step, "?") if isinstance(step, str) else wanted == "*"
@@ -104,7 +117,7 @@ class _Builder:
 
     @property
     def value(self) -> object:
-        return self._builder.value
+        return getattr(self._builder, "value", None)
 
 
 def _events(stream: BinaryIO, where: str) -> Iterator[tuple[str, Any]]:

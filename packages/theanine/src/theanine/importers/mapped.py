@@ -23,6 +23,7 @@ from typing import Any, cast
 
 from theanine.errors import BadInput, SettingsError
 from theanine.importers.base import SPEAKERS, Intake, Options, format_named
+from theanine.importers.charsets import is_utf8
 from theanine.importers.folder import Folder
 from theanine.importers.schema import MAX_BYTES, Object, get, is_object, parse
 from theanine.importers.table import ROLES, Layout, first_of, layout_named, read_talks
@@ -67,8 +68,6 @@ _IN_NUMBERS = re.compile(r"(\d{1,2})([./-])(\d{1,2})[./-](?:\d{4}|\d{2})\b")
 _MONTHS = 12
 _BEFORE_HEADING = 20
 """Lines among which the first that isn't blank has the names of the columns."""
-_UTF8 = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
-"""A character in UTF-8, which few bytes of text in another charset look like."""
 _GARBLED = re.compile(r"[À-ÖØ-öø-ÿ]{4}")
 """Letters that text in another script becomes if it is read in a charset of Western Europe."""
 _ROWS: Sequence[Mapping[str, Any]] = read_data("formats.toml")["csv"]["rows"]
@@ -182,7 +181,6 @@ def _charset(intake: Intake, *, whole: bool = False) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(data, final=whole)
     except UnicodeDecodeError:
-        beyond = len(data.translate(None, bytes(range(128))))
         found = [
             (len(mapping), charset)
             for language in _COLUMNS
@@ -192,7 +190,7 @@ def _charset(intake: Intake, *, whole: bool = False) -> str:
         ]
         _, charset = max(found, key=lambda each: each[0], default=(0, "utf-8"))
         text = data.decode(charset, "ignore")
-        if sum(map(len, _UTF8.findall(data))) < beyond / 2 and not _GARBLED.search(text):
+        if not is_utf8(data) and not _GARBLED.search(text):
             return charset
     return "utf-8"
 

@@ -17,7 +17,7 @@ from itertools import product
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from theanine.errors import BadInput
-from theanine.importers.base import Entry, Intake, Rejected, format_named
+from theanine.importers.base import Entry, Intake, format_named
 from theanine.importers.dates import positions
 from theanine.importers.folder import Folder
 from theanine.importers.html_text import html_to_text
@@ -179,8 +179,7 @@ def _read_evernote(intake: Intake, name: str) -> Iterator[History]:
                     yield from _evernote(intake, name, element, keys)
                 element.clear()
     except ParseError as fault:
-        reason = f"broken XML ({fault}); export the notebook again"
-        intake.faults.append(Rejected(intake.name, reason))
+        intake.broken_xml(fault)
 
 
 def _evernote(intake: Intake, name: str, note: Element, keys: Counter[str]) -> Iterator[History]:

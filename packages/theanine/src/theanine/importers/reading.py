@@ -39,7 +39,7 @@ from theanine.importers import (
     text,
     whatsapp,
 )
-from theanine.importers.base import PUT_RIGHT, Format, Intake, Kind, Options, Rejected
+from theanine.importers.base import CUT_OFF, PUT_RIGHT, Format, Intake, Kind, Options, Rejected
 from theanine.importers.describing import SQLITE_MAGIC, describe, describe_folder
 from theanine.importers.folder import Directory, Folder, archive_of, holds_archives
 from theanine.importers.json_stream import ITEMS, preview
@@ -83,6 +83,7 @@ _STREAMED = {"telegram", "discord", "slack", "secom"}
 """Formats whose readers find their places themselves."""
 _WRAPPINGS = 4
 _MAX_LISTED = 20
+_CUT = "broken JSON: cut off at its end"
 _STRUCTURED = ("*.json", "*.jsonl", "*.ndjson", "*.xml")
 """Files that are told by their content where no name of a folder is known."""
 _HEAD_LINES = 40
@@ -91,6 +92,7 @@ TEXT_SUFFIXES = (
     *(".txt", ".md", ".markdown", ".eml", ".mbox"),
     *(".csv", ".tsv", ".vtt", ".srt", ".sbv", ".html", ".htm"),
 )
+_XML = re.compile(rb"\s*<\?xml")
 _BEGINS_JSON = re.compile(rb'\s*\{\s*"[^"\n]{1,80}"\s*:')
 _EMPTY = (b"", b"[]", b"{}")
 """The contents, blanks aside, of files without an item, such as a chat without messages."""
@@ -200,10 +202,7 @@ def read_histories(
                 chosen = _detect(intake, candidates)
                 _check_memories(chosen, options)
                 formats.append(chosen.name)
-                intake.format = chosen.name
-                if intake.source is not intake.original and not chosen.repairs:
-                    intake.source = intake.original  # whose faults are then named
-                    del intake.notes[PUT_RIGHT]
+                _read_as(intake, chosen)
                 tolerated = left_out if chosen.repairs and not strict else rejected
                 name = intake.user_name()
                 for part in chosen.read(intake):
@@ -391,10 +390,10 @@ def _refusal(rejected: Sequence[Rejected], source: Path | TextIO) -> BadInput:
 def _intake(source: Source, format: Format | None, options: Options) -> Intake:
     original = source = source.unpacked()
     kind = _kind(source, None if options.layout else format)
-    if kind in ("json", "lines") and not options.strict:
-        source = original.put_right()
     intake = Intake(source, kind, options, original)
-    intake.notes[PUT_RIGHT] += source is not original
+    if not options.strict:
+        _put_right(intake)
+    source = intake.source
     if intake.kind == "sqlite":
         return intake
     head = source.peek(_HEAD_LINES)
@@ -420,6 +419,33 @@ def _intake(source: Source, format: Format | None, options: Options) -> Intake:
         intake.ahead = [document] if is_object(document) else objects_in(document)
         intake.first = next(iter(intake.ahead), intake.first)
     return intake
+
+
+def _put_right(intake: Intake) -> None:
+    """Make JSON of a source right and whole, and a text UTF-8, noting it."""
+    if intake.kind == "text" and not _XML.match(intake.original.head):
+        intake.source, charset = intake.original.in_utf8()
+        damaged = "characters that can't be read"
+        note = damaged if charset == "utf-8" else f"text in the charset {charset}"
+        intake.notes[note] += bool(charset)
+    if intake.kind in ("json", "lines"):
+        intake.source = intake.original.put_right()
+        intake.notes[PUT_RIGHT] += intake.source is not intake.original
+    if intake.kind == "json":
+        whole = intake.source.completed()
+        intake.source, intake.is_cut = whole, whole is not intake.source
+
+
+def _read_as(intake: Intake, format: Format) -> None:
+    """Tell a source its format, which can read it only as it is, and note what was cut off."""
+    intake.format = format.name
+    as_it_is = format.decodes if intake.kind == "text" else not format.repairs
+    if intake.source is not intake.original and as_it_is:
+        intake.source = intake.original  # whose faults are then named
+        intake.notes.clear()
+    elif intake.is_cut:
+        intake.notes[CUT_OFF] += 1
+        intake.faults.append(Rejected(intake.name, _CUT))
 
 
 def _kind(source: Source, format: Format | None) -> Kind:
@@ -480,6 +506,8 @@ def _detect(intake: Intake, candidates: Sequence[Format]) -> Format:
         return wrapped
     if intake.kind == "lines" and not intake.first:
         return FORMATS["jsonl"]
+    if intake.is_cut:
+        preview(intake.original.stream(), intake.name)  # which names the fault
     raise UnknownFormat(
         f"unknown format: it looks like {describe(intake)}. Name it with --format if it is one of "
         f"{', '.join(FORMATS)}, or write it as JSON Lines or as Speaker: text",

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from theanine.errors import BadInput
+from theanine.importers.charsets import guessed_charset, is_utf8
+from theanine.importers.json_stream import whole_part
 from theanine.importers.schema import Object, as_object, is_object, parse
 
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r"})
@@ -40,6 +42,7 @@ _ASSIGNED = re.compile(
     rb"\s*(?:(?:var|let|const)\s+\w{1,80}|(?:window|self|globalThis)\.[\w.]{1,120})\s*=\s*(?=[\[{])"
 )
 """The beginning of a script that assigns JSON to a name, up to the JSON."""
+_OPENING, _CLOSING = (b"{", b"["), (b"}", b"]")
 _ODD_ESCAPE, _ODD_VALUE = re.compile(rb'\\[^"/bfnrtu]'), re.compile(rb'":[ \t]*' + _VALUE)
 
 
@@ -146,6 +149,31 @@ class Source:
             copy.write(block)
         return self._replaced(copy)
 
+    def completed(self) -> Source:
+        """Return what is whole of JSON that is cut off at its end as a document; or itself."""
+        left_open = size = 0
+        for block in self._blocks():
+            left_open += sum(map(block.count, _OPENING)) - sum(map(block.count, _CLOSING))
+            if (size := size + len(block)) > _MAX_LINE:  # too large for the main memory
+                return self
+        whole = whole_part(self.stream(), self.name) if left_open else None
+        return self._replaced(io.BytesIO(json.dumps(whole).encode())) if whole else self
+
+    def in_utf8(self) -> tuple[Source, str]:
+        """Return a text of which lines are in another charset in UTF-8, with it; or itself.
+
+        Lines that are UTF-8 stay so, as a log can have several writers.
+        """
+        if all(map(_is_whole, self._blocks())):
+            return self, ""
+        odd = b"".join(line for _, _, line in self.lines() if not is_utf8(line))
+        charset = guessed_charset(odd) if odd else "utf-8"
+        copy = _temporary_file()
+        for _, _, line in self.lines(blank=True):
+            text = line.decode("utf-8" if is_utf8(line) else charset, "replace")
+            copy.write(text.encode())
+        return self._replaced(copy), charset
+
     def _replaced(self, stream: BinaryIO) -> Source:
         source = Source(stream, self.name, self.path, self.modified)
         weakref.finalize(source, stream.close)
@@ -244,6 +272,14 @@ def decode(data: bytes, where: str, offset: int = 0) -> str:
             "convert it to UTF-8",
             where,
         ) from None
+
+
+def _is_whole(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def require_file(path: Path) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser, tostring
 
-from theanine.importers.base import Intake, Rejected
+from theanine.importers.base import Intake
 from theanine.importers.html_text import html_to_text
 from theanine.importers.schema import Object, get, objects_in
 from theanine.importers.table import name_of
@@ -63,8 +63,7 @@ def _elements(intake: Intake, *tags: str) -> Iterator[Element]:
                         holder[-1].remove(element)
         parser.close()
     except ParseError as fault:
-        reason = f"broken XML ({fault}); export it again"
-        intake.faults.append(Rejected(intake.name, reason))
+        intake.broken_xml(fault)
 
 
 def _joined(halves: re.Match[bytes]) -> bytes:
