@@ -211,6 +211,34 @@ def test_any_nick_of_irc_speaks_and_joins_are_no_words(
         assert said(read_histories(file)) == expected
 
 
+GAMES = [
+    "[{0}] [Render thread/INFO]: [CHAT] {1}",
+    "[{0}] [Server thread/INFO]: {1}",
+    "[{0}] [Async Chat Thread - #2/INFO]: [Not Secure] {1}",
+    "[{0} INFO]: {1}",
+    "2024-05-13 {0}: ACTION[Server]: CHAT: {1}",
+    "2024-05-13 {0} [CHAT] {1}",
+]
+
+
+@pytest.mark.parametrize("line", GAMES)
+def test_chats_in_the_log_of_a_game(line: str, tmp_path: Path) -> None:
+    own = ("Loading world", "oldfox joined the game", "[System] was slain by Zombie", "3 < 4 > 2")
+    start = [line.format(f"20:{i:02}:00", own[i % len(own)]) for i in range(60)]
+    chat = ["<oldfox> the chest is under the mill", "<Kiki_77> thx > all", "* Kiki_77 waves"]
+    lines = [line.format(f"21:{i:02}:00", text) for i, text in enumerate(chat)]
+    lines.append(line.format("22:00:00", own[1]))
+    file = save(tmp_path, "logs/2024-05-13-1.log", "\n".join([*start, *lines, ""]))
+    reading = read_histories(file)
+    assert reading.format == "irc"
+    assert said(reading) == [
+        ("2024-05-13 21:00", "oldfox", "the chest is under the mill"),
+        ("2024-05-13 21:01", "Kiki_77", "thx > all"),
+        ("2024-05-13 21:02", "Kiki_77", "waves"),
+    ]
+    assert reading.notes["system lines left out"] == len(start) + 1
+
+
 PIDGIN = """<html><head><title>Conversation with bo at Mon 13 May 2024</title></head><body>
 <h3>Conversation with bo at Mon 13 May 2024 12:50:00 PM CEST on ana (jabber)</h3>
 <font color="#16569E"><font size="2">(12:56:00 PM)</font> <b>ana:</b></font> Up &amp; away<br/>

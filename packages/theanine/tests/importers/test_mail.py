@@ -364,3 +364,30 @@ def test_mails_that_answer_each_other_are_read(tmp_path: Path) -> None:
         mail(2, "Second.", In_Reply_To="<1@example.org>"),
     )
     assert len(read_histories(box).histories[0].transcripts) == 1
+
+
+@pytest.mark.parametrize("count", ["right", "wrong"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_what_apple_mail_keeps_round_a_mail_is_no_mail(
+    count: str, end: str, tmp_path: Path
+) -> None:
+    lines = (
+        "From: Ana <ana@example.org>",
+        "Date: Mon, 13 May 2024 22:56:00 +0300",
+        "",
+        "It is ours.",
+    )
+    mail = "".join(f"{line}{end}" for line in lines)
+    rest = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST">\n'
+        '<plist version="1.0"><dict><key>flags</key><integer>1</integer></dict></plist>\n'
+    )
+    length = len(mail) if count == "right" else len(mail) // 2
+    folder = tmp_path / "INBOX.mbox" / "Messages"
+    folder.mkdir(parents=True)
+    (folder / "41873.emlx").write_bytes(f"{length:<10}{end}{mail}{rest}".encode())
+    for source in (folder / "41873.emlx", tmp_path):
+        reading = read_histories(source)
+        assert reading.format == "mail"
+        turns = [t for h in reading.histories for s in h.transcripts for t in s.turns]
+        assert [(t.speaker, t.text) for t in turns] == [("Ana", "It is ours.")]

@@ -12,6 +12,7 @@
     [10:01 AM] Ana: The mast is up.            copied from Teams
     Ana   0:07                                 a transcript of Teams, from its start
     12:56 <@ana> The mast is up.               irssi, mIRC and ZNC; "--- Day changed" is a day
+    [12:56:00] [Server thread/INFO]: <ana> Up  games, which log much else
     2024-05-13 12:56:00<TAB>ana<TAB>It is up.  weechat
     (12:56:00 PM) ana: The mast is up.         Pidgin, also as HTML
 
@@ -36,6 +37,7 @@ from theanine.importers.dates import DEFAULT_START, check_date
 from theanine.importers.html_text import html_to_text
 from theanine.importers.schema import require_storable
 from theanine.importers.sessions import SYNTHETIC, SessionBuilder, chat_sessions
+from theanine.importers.source import Source
 from theanine.importers.wording import wording
 from theanine.importers.words import file_named
 from theanine.importers.written_dates import (
@@ -80,12 +82,14 @@ _KAKAO_PHONE = re.compile(
 _MEETING = (_ZOOM, _RECORDED, _TEAMS, _SPOKEN, _STAMPED, _CAPTION)
 _FROM_ZERO = (_SPOKEN, _STAMPED)
 _DATED = r"(?P<date>\d{4}-\d\d-\d\d[ T]|[A-Z][a-z]{2} +\d\d? |\d\d?[./]\d\d?[./]\d{2,4},? )?"
-_IRC = re.compile(rf"[\[(]?{_DATED}{_TIME}[\])]?(?P<name>)\s(?P<text>.*)")
+_IRC = re.compile(rf"[\[(]?{_DATED}{_TIME}[\])]?:?(?P<name>)\s(?P<text>.*)")
 _PIDGIN = re.compile(rf"\({_DATED}{_TIME}\) (?:(?P<name>[^\s:][^:\n]{{0,60}}?): )?(?P<text>.*)")
 _LOGS = (_IRC, _PIDGIN)
+_LABELS = r"(?:(?:\[[^\[\]]{1,60}\]:?|[A-Z]{4,6}(?:\[[^\[\]]{1,60}\]|\])?:) )*"
+"""What a game puts before what its players say: a thread, a level, the kind of line."""
 _SAID = re.compile(
-    r"<[ @+%&~!]?(?P<nick>[^<>\s]{1,60})>\s?(?P<said>.*)"
-    r"|\s*\*\s+(?P<actor>[^\s*]{1,60})\s(?P<done>.*)"
+    rf"{_LABELS}<[ @+%&~!]?(?P<nick>[^<>\s]{{1,60}})>\s?(?P<said>.*)"
+    rf"|{_LABELS}\s*\*\s+(?P<actor>[^\s*]{{1,60}})\s(?P<done>.*)"
     r"|[@+%&~!]?(?P<column>[^\s<>*=!@+-][^\t]{0,60})\t(?P<cell>.*)"
 )
 """A line of IRC after its time, by form; in the last one, of columns, a date precedes the time."""
@@ -116,6 +120,7 @@ _REPLY = re.compile(
 _REACTION = re.compile(rf"[^\n\"“„«]{{2,40}}{_QUOTE}(?P<other>)[^\n\"]{{0,30}}")
 _SYMBOL = re.compile(r"[\u2190-\u2bff\U0001f000-\U0001faff]")
 _MAX_QUOTED = 200
+_LOOKED_AT = 2000
 _SAME_SECOND = 4
 """From so many lines on, a second word that follows a first one in all of them is of the name."""
 
@@ -125,8 +130,11 @@ def is_meeting(lines: Sequence[str]) -> bool:
     return _form(lines) in _MEETING
 
 
-def _form(lines: Sequence[str]) -> re.Pattern[str] | None:
-    """Return how the messages of a file begin; None if it is no chat of this kind."""
+def _form(lines: Sequence[str], source: Source | None = None) -> re.Pattern[str] | None:
+    """Return how the messages of a file begin; None if it is no chat of this kind.
+
+    A log can begin with much that its program writes before anybody in the ``source`` speaks.
+    """
     is_line = lines[0].startswith("[LINE]") if lines else False
     dated = is_line or any(map(_day, lines))
     for form in () if is_line else _MEETING:
@@ -139,7 +147,9 @@ def _form(lines: Sequence[str]) -> re.Pattern[str] | None:
             return form
     for form in () if is_line else _LOGS:
         first = bool(lines) and (form.fullmatch(lines[0]) or _day(lines[0]))
-        if first and any(_spoken(head)[0] for head in filter(None, map(form.fullmatch, lines))):
+        more = source.peek(_LOOKED_AT) if first and source else ()
+        logged = filter(None, map(form.fullmatch, (*lines, *more)))
+        if first and any(_spoken(each)[0] for each in logged):
             return form
     heads = [
         head for head in map(_KAKAO_PHONE.fullmatch, lines) if head and find_date(head["date"])
@@ -218,7 +228,7 @@ def _dates(intake: Intake, lines: Sequence[str]) -> Mapping[str, date]:
 
 def read_chat(intake: Intake) -> Iterator[History]:
     """Read a chat whose lines begin with times of day."""
-    if (form := _form(_shown(intake.lines))) is None:
+    if (form := _form_of(intake)) is None:
         return
     lines = [line.rstrip("\r") for _, line in intake.text_lines()]
     if form is _PIDGIN and _is_page(intake.lines):
@@ -428,8 +438,12 @@ def _shown(lines: Sequence[str]) -> Sequence[str]:
     return [line for line in html_to_text("\n".join(lines)).split("\n") if line]
 
 
+def _form_of(intake: Intake) -> re.Pattern[str] | None:
+    return _form(_shown(intake.lines), intake.source)
+
+
 def _named(name: str, *forms: re.Pattern[str]) -> Format:
-    return format_named(name, read_chat, lambda intake: _form(_shown(intake.lines)) in forms)
+    return format_named(name, read_chat, lambda intake: _form_of(intake) in forms)
 
 
 FORMATS = (

@@ -48,11 +48,11 @@ from theanine.types import History
 _FROM = re.compile(rb"From \S+.*\d{4}|From \S+")
 _ANY_FIELD = re.compile(rb"[!-9;-~]+:|>From ")
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
-_FIELD = re.compile(
+_NAMES = (
     r"(?:From|To|Cc|Subject|Date|Received|Return-Path|Message-ID|MIME-Version|Delivered-To|Reply-To|"
-    r"Content-Type|In-Reply-To|References|X-[\w-]+|DKIM-Signature|List-[\w-]+):.*",
-    re.IGNORECASE,
+    r"Content-Type|In-Reply-To|References|X-[\w-]+|DKIM-Signature|Authentication-Results|ARC-[\w-]+|List-[\w-]+)"
 )
+_FIELD = re.compile(rf"{_NAMES}:.*", re.IGNORECASE)
 _LABELS, _SUBJECTS = ("|".join(wording("mail")[each]) for each in ("headers", "subjects"))
 _SAVED = re.compile(
     rf"(?:\ufeff)?(?:{_LABELS})[ \u00a0]?[:：][ \t]*(?P<sender>\S[^\n]*)\n"
@@ -61,6 +61,9 @@ _SAVED = re.compile(
 )
 """The head of a mail that Outlook saved as text."""
 _NAMED_FILES = re.compile(r"[^\n:：]+[:：]\t(?P<files>[^\n;]+\.\w{2,5}(?:;[^\n;]+\.\w{2,5})*)\s*")
+_COUNTED = re.compile(rf"(\d{{1,9}})[ \t]*\r?\n(?={_NAMES}:|From )".encode())
+_LIST = re.compile(rb"<\?xml[^<>]*>\s*<!DOCTYPE plist\b")
+"""What Apple Mail writes around a mail: its length above, and a property list below."""
 _ATTACHED = "X-Theanine-Attachments"
 _UNWANTED_LABELS = ("spam", "trash", "draft", "entwürfe", "papierkorb")
 _MALFORMED = (LookupError, ValueError, TypeError, AttributeError, AssertionError, RecursionError)
@@ -140,7 +143,10 @@ def _survey(folder: Folder) -> _Survey:
 
 
 def _as_mail(data: bytes) -> bytes:
-    """Return what Outlook saved as text with the fields of a mail; all else as it is."""
+    """Return the mail in what Apple Mail keeps, or Outlook saved as text; all else as it is."""
+    if counted := _COUNTED.match(data):
+        lists = [each.start() for each in _LIST.finditer(data)]
+        return data[counted.end() : lists[-1] if lists else counted.end() + int(counted[1])]
     end = _BLANK.search(data, 0, _HEAD)
     text = decode_charset(data[: end.end() if end else _HEAD], "utf-8").replace("\r\n", "\n")
     saved = _SAVED.match(text)

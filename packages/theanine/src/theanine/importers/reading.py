@@ -89,7 +89,7 @@ _STRUCTURED = ("*.json", "*.jsonl", "*.ndjson", "*.xml")
 _HEAD_LINES = 40
 _LONG_LINE = 64 << 20
 TEXT_SUFFIXES = (
-    *(".txt", ".md", ".markdown", ".eml", ".mbox"),
+    *(".txt", ".md", ".markdown", ".eml", ".emlx", ".mbox"),
     *(".csv", ".tsv", ".vtt", ".srt", ".sbv", ".html", ".htm"),
 )
 _XML = re.compile(rb"\s*<\?xml")
