@@ -331,6 +331,35 @@ def _gemini(folder: Path, said: Sequence[Said]) -> Path:
     return save_zip(folder / "takeout.zip", {file: entries[::-1]})
 
 
+def _google_assistant(folder: Path, said: Sequence[Said]) -> Path:
+    """Write entries newest first; what was said and what was answered are an entry each."""
+    entries: list[Json] = []
+    for each in said:
+        about: Json = {"header": "Assistant", "time": each.iso, "products": ["Assistant"]}
+        if each.side == "user":
+            entries.append({**about, "title": f"Said {each.text}"})
+        else:
+            entries.append({**about, "title": "", "subtitles": [{"name": each.text}]})
+    file = "Takeout/My Activity/Assistant/MyActivity.json"
+    return save_zip(folder / "takeout.zip", {file: entries[::-1]})
+
+
+def _google_voice(folder: Path, said: Sequence[Said]) -> Path:
+    names = {
+        "user": '<abbr class="fn" title="">Ich</abbr>',
+        "assistant": '<span class="fn">Bo</span>',
+    }
+    rows = [
+        f'<div class="message"><abbr class="dt" title="{each.at.isoformat()}">May 8</abbr>:\n'
+        f'<cite class="sender vcard"><a class="tel" href="tel:+1">{names[each.side]}</a></cite>:\n'
+        f"<q>{html.escape(each.text)}</q></div>".replace("\n", "<br>")
+        for each in said
+    ]
+    head = '<?xml version="1.0" ?>\n<!DOCTYPE html><html><head><title>Bo</title></head><body>'
+    page = f'{head}<div class="hChatLog hfeed">{" ".join(rows)}</div></body></html>'
+    return save(folder, "Voice/Calls/Bo - Text - 2024-05-08T13_56_00Z.html", page)
+
+
 def _signal(folder: Path, said: Sequence[Said]) -> Path:
     contact: Json = {"profileGivenName": "Bo", "e164": "+385"}
     frames: list[Json] = [
@@ -1129,6 +1158,8 @@ WRITERS: Mapping[str, Writer] = {
     "codex": _codex,
     "cursor": _cursor,
     "gemini": _gemini,
+    "google-assistant": _google_assistant,
+    "google-voice": _google_voice,
     "signal": _signal,
     "discord": _discord,
     "deepseek": _deepseek,

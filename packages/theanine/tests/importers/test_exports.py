@@ -28,7 +28,8 @@ STATEMENTS = {"other-memories"}
 """Formats of what is remembered, without a chat."""
 LINES = {
     *("markdown", "notes", "whatsapp", "mail", "gemini", "skype", "captions", "chat-text"),
-    *("mastodon", "adium", "day-one", "irc", "pidgin", "aider", "prompts"),
+    *("mastodon", "adium", "day-one", "irc", "pidgin", "aider", "prompts", "google-assistant"),
+    *("google-voice", "intercom", "help-scout"),
 }
 """Formats in which a line can also be a heading, a name, a quote or markup; not so here."""
 UNTIMED = {"lmstudio", "chatbot-ui", "transcript", "continue"}

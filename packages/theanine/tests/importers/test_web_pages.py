@@ -134,6 +134,33 @@ TAKEOUT = """<html><head><title>Mein Aktivitätsverlauf</title><style>.x{}</styl
 </div></body></html>
 """
 
+ASSISTANT = """<html><head><title>My Activity History</title></head><body>
+<div class="outer-cell mdl-cell"><div class="mdl-grid"><div class="header-cell">
+<p class="mdl-typography--title">Assistant<br></p></div><div class="content-cell">Used Assistant<br>
+May 13, 2024, 10:01:00&#8239;PM CEST<br></div></div></div>
+<div class="outer-cell mdl-cell"><div class="mdl-grid"><div class="header-cell">
+<p class="mdl-typography--title">Assistant<br></p></div>
+<div class="content-cell">Said <a href="https://www.google.com/search?q=water+the+orchids">water the orchids</a>
+<br>OK, on Saturday.<br>At eight.<br>May 13, 2024, 9:56:00&#8239;PM CEST<br></div>
+<div class="content-cell mdl-typography--caption"><b>Products:</b><br>&emsp;Assistant<br>
+<b>Locations:</b><br>&emsp;At this general area</div></div></div></body></html>
+"""
+VOICE = """<?xml version="1.0" ?>
+<!DOCTYPE html><html><head><title>Conversation de groupe</title><style>.hChatLog {}</style></head>
+<body><div class="hChatLog hfeed"><div class="participants">Avec&nbsp;:
+<cite class="sender vcard"><a class="tel" href="tel:+1"><span class="fn">Bo</span></a></cite>,
+<cite class="sender vcard"><a class="tel" href="tel:+385"><span class="fn"></span></a></cite></div>
+<div class="message"><abbr class="dt" title="2024-05-13T19:56:00.451-07:00">13 mai</abbr>:
+<cite class="sender vcard"><a class="tel" href="tel:+1"><span class="fn">Bo</span></a></cite>:
+<q>It&#39;s at 6,<br>bring Gus &amp; me</q></div>
+<div class="message"><abbr class="dt" title="2024-05-13T20:04:11-07:00">13 mai</abbr>:
+<cite class="sender vcard"><a class="tel" href="tel:+2"><abbr class="fn" title="">Moi</abbr></a></cite>:
+<q></q><div><img src="hull-1" alt="Image MMS" /></div></div>
+<div class="message"><abbr class="dt" title="2024-05-13T20:05:11-07:00">13 mai</abbr>:
+<cite class="sender vcard"><a class="tel" href="tel:+385"><span class="fn"></span></a></cite>:
+<q>Fine.</q></div></div><div class="tags">Labels: <a rel="tag">Text</a></div></body></html>
+"""
+
 PAGES: Mapping[str, tuple[str, str, list[tuple[str, str]]]] = {
     "telegram": (
         "messages.html",
@@ -162,6 +189,20 @@ PAGES: Mapping[str, tuple[str, str, list[tuple[str, str]]]] = {
             ("Assistant", "Drei Schichten."),
             ("User", "Wie lackiere ich ein Boot?"),
             ("Assistant", "Erst schleifen.\n\n- warten"),
+        ],
+    ),
+    "google-assistant": (
+        "MyActivity.html",
+        ASSISTANT,
+        [("User", "water the orchids"), ("Assistant", "OK, on Saturday.\nAt eight.")],
+    ),
+    "google-voice": (
+        "Group Conversation - 2024-05-14T02_56_00Z.html",
+        VOICE,
+        [
+            ("Bo", "It's at 6,\nbring Gus & me"),
+            ("User", "[shares a picture]"),
+            ("+385", "Fine."),
         ],
     ),
 }

@@ -1,10 +1,11 @@
-"""Gemini's activity from Google Takeout: ``My Activity/Gemini Apps/MyActivity.json`` or ``.html``.
+"""Gemini's and Assistant's activity from Google Takeout: ``MyActivity.json`` or ``.html``.
 
 ``[{"header": "Gemini Apps", "title": "Prompted …", "time", "safeHtmlItem": [{"html"}], "details":
 [{"url"}], "attachedFiles"}]``, newest first: each entry is a prompt and its answer. The words that
 introduce a prompt are those with which most titles of the file begin or end, in whatever language;
 of a few titles, those before a colon. Activities that are no prompts are the assistant's if they
-have an answer.
+have an answer. Assistant has its answer in ``subtitles``, and what was said also in the address of
+a search; in its page, the answer is the lines below.
 
 Sources: AlexArchitect-Dev/gemini-takeout-refinery, jetpack3331/ai-chat-history-manager
 ``GEMINI.md``. Never seen real.
@@ -19,14 +20,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import cast
+from urllib.parse import parse_qs, urlsplit
 
-from theanine.importers.base import Entry, Intake, format_named
+from theanine.importers.base import Entry, Format, Intake, format_named
 from theanine.importers.folder import Folder
 from theanine.importers.html_text import html_to_text
 from theanine.importers.schema import Object, is_object, objects_in
 from theanine.importers.sessions import ChatSessions
 from theanine.importers.table import finish, layout_named
-from theanine.importers.web_pages import activity_cells, is_activity_page
+from theanine.importers.web_pages import activity_cells, product_of_page
+from theanine.importers.wording import read_data
 from theanine.importers.words import Words, file_named, strings
 from theanine.types import History
 
@@ -34,8 +37,9 @@ _PROMPTED = re.compile(r"(?:Prompted|Asked|Said)\s+(?=\S)")
 _BEFORE_COLON = re.compile(r"[^\n:：]{1,40}?\s?[:：]\s+(?=\S)")
 _ENGLISH = re.compile(r"(?:Prompted|Asked|Said|Used|Created|Gave|Generated|Viewed|Selected)\b")
 _CONVERSATION = re.compile(r"https://gemini\.google\.com/app/([0-9a-z]+)")
-_PRODUCT = re.compile(r"Gemini|Bard")
+_ACTIVITY = re.compile(r"a[ckt]{1,2}[iy][vw]|アクティビティ|活动|活動", re.IGNORECASE)
 _MOST = 0.6
+_MAX_AROUND = 25
 _LAYOUT = layout_named("gemini")
 _LABELS = ("header", "products", "activityControls")
 
@@ -97,19 +101,34 @@ def _read(intake: Intake) -> Iterator[History]:
             found = next((m[1] for link in links if (m := _CONVERSATION.match(link))), "")
             if found != conversation:
                 yield from sessions.end()
-                conversation, sessions = found, _sessions(intake, found or "gemini")
+                conversation, sessions = found, _sessions(intake, found or intake.format)
             for message in messages:
                 yield from sessions.add(message)
     yield from sessions.end()
 
 
 def _entries(intake: Intake) -> Iterator[tuple[str, Object]]:
-    return activity_cells(intake) if intake.kind == "text" else intake.records()
+    cells = activity_cells(intake) if intake.kind == "text" else intake.records()
+    for where, entry in cells:
+        if intake.kind == "text" and intake.format == "google-assistant":
+            title, *lines = str(entry["title"]).split("\n")
+            entry |= {"title": title, "subtitles": [{"name": line} for line in lines]}
+        yield where, entry
 
 
 def _title(entry: Object) -> str:
     title = entry.get("title")
-    return title.strip() if isinstance(title, str) and entry.get("safeHtmlItem") else ""
+    is_answered = entry.get("safeHtmlItem") or entry.get("subtitles")
+    return title.strip() if isinstance(title, str) and is_answered else ""
+
+
+def _searched(entry: Object, title: str) -> str:
+    """Return the words in the address of a search if a title has hardly more; else nothing."""
+    with suppress(ValueError):
+        for query in parse_qs(urlsplit(str(entry.get("titleUrl"))).query).get("q", ()):
+            if query in title and len(title) - len(query) <= _MAX_AROUND:
+                return query
+    return ""
 
 
 def _sessions(intake: Intake, chat: str) -> ChatSessions:
@@ -122,7 +141,11 @@ def _messages(intake: Intake, entry: Object, wording: _Wording, where: str) -> I
     title = title.strip() if isinstance(title, str) else ""
     parts = (item.get("html") for item in objects_in(entry.get("safeHtmlItem")))
     answer = html_to_text("\n".join(part for part in parts if isinstance(part, str)))
-    prompt = wording.prompt(title) if title and (answer or _PROMPTED.match(title)) else None
+    lines = (item.get("name") for item in objects_in(entry.get("subtitles")))
+    answer = answer or "\n".join(line for line in lines if isinstance(line, str)).strip()
+    prompt = _searched(entry, title) or None
+    if not prompt and title and (answer or _PROMPTED.match(title)):
+        prompt = wording.prompt(title)
     if not prompt and not answer:
         intake.notes["activities that are no prompts left out"] += 1
         return
@@ -133,7 +156,8 @@ def _messages(intake: Intake, entry: Object, wording: _Wording, where: str) -> I
         for file in cast("list[object]", files) if isinstance(files, list) else ():
             words.shared.append(file_named(file.get("name") if is_object(file) else file))
         labels = (text for each in _LABELS for _, text in strings(entry.get(each)))
-        words.passed += (title, answer, *(text for text in labels if _PRODUCT.search(text)))
+        product = _product(intake.format)
+        words.passed += (title, answer, *(text for text in labels if product.search(text)))
         asked = Entry(where, "user", intake.speaker_of("user"))
         yield from finish(intake, entry, words, asked, _LAYOUT)
     if answer:
@@ -144,20 +168,28 @@ def _messages(intake: Intake, entry: Object, wording: _Wording, where: str) -> I
         yield from finish(intake, about, words, said, _LAYOUT)
 
 
-def _sniff(intake: Intake) -> bool:
-    if intake.kind == "text":
-        return is_activity_page(intake)
-    first = intake.first
-    known = len({"header", "title", "time", "safeHtmlItem"} & first.keys()) >= 3
-    return intake.kind == "json" and (
-        known and ("Gemini" in str(first.get("header")) or "safeHtmlItem" in first)
-    )
+def _product(format: str) -> re.Pattern[str]:
+    return re.compile(read_data("formats.toml")[format]["product"], re.IGNORECASE)
 
 
-def _pick(folder: Folder) -> Sequence[str]:
-    activity = re.compile(r"Akt|Act|アクティビティ|活动|活動", re.IGNORECASE)
-    names = folder.select("*.json", "*.html")
-    return [name for name in names if "gemini" in name.lower() and activity.search(name)]
+def _activity(name: str) -> Format:
+    product = _product(name)
+
+    def sniff(intake: Intake) -> bool:
+        if intake.kind == "text":
+            return product.search(product_of_page(intake)) is not None
+        first = intake.first
+        known = len({"header", "title", "time", "safeHtmlItem"} & first.keys()) >= 3
+        of_gemini = name == "gemini" and "safeHtmlItem" in first
+        is_product = product.search(str(first.get("header"))) is not None
+        return intake.kind == "json" and known and (is_product or of_gemini)
+
+    def pick(folder: Folder) -> Sequence[str]:
+        names = [PurePosixPath(each) for each in folder.select("*.json", "*.html")]
+        found = (each for each in names if _ACTIVITY.search(str(each)))
+        return [str(each) for each in found if product.search(each.parent.name)]
+
+    return format_named(name, _read, sniff, pick)
 
 
-FORMAT = format_named("gemini", _read, _sniff, _pick)
+FORMATS = tuple(map(_activity, ("gemini", "google-assistant")))

@@ -54,7 +54,7 @@ FORMATS: Mapping[str, Format] = {
     for format in (
         *(jsonl.FORMAT, text.FORMAT, chatgpt.FORMAT, claude.FORMAT, rows.MESSAGES),
         *(markdown.FORMAT, notes.FORMAT, whatsapp.FORMAT, imessage.FORMAT, telegram.FORMAT),
-        *(slack.FORMAT, mail.FORMAT, *coding.FORMATS, gemini.FORMAT, signal.FORMAT),
+        *(slack.FORMAT, mail.FORMAT, *coding.FORMATS, *gemini.FORMATS, signal.FORMAT),
         *(
             discord.FORMAT,
             captions.FORMAT,

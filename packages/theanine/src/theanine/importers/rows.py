@@ -53,7 +53,12 @@ from theanine.importers.table import (
     share_files,
     without,
 )
-from theanine.importers.web_pages import is_messenger_page, messenger_talks
+from theanine.importers.web_pages import (
+    is_messenger_page,
+    is_voice_page,
+    messenger_talks,
+    voice_talks,
+)
 from theanine.importers.wording import wording
 from theanine.importers.words import (
     QUOTES,
@@ -703,6 +708,7 @@ FORMATS = (
     _row("sms", read_entry, is_sms, sms_talks, unfold=sms_row),
     _row("adium", read_entry, is_adium, adium_talks),
     _row("hangouts", unfold=_hangout),
+    _row("google-voice", read_entry, is_voice_page, voice_talks),
     _row("keep", read_entry, is_keep_page, keep_pages, unfold=keep_note),
     _row("simplenote", unfold=simplenote_notes),
     _row("standard-notes", unfold=standard_notes),

@@ -50,8 +50,8 @@ class Node:
             yield from child.all()
 
     def find(self, *names: str) -> Node | None:
-        """Return the first element in it that has one of the classes."""
-        return next((each for each in self.all() if set(names) & set(each.classes)), None)
+        """Return the first element in it that has one of the classes, or is of such a tag."""
+        return next((n for n in self.all() if {n.tag, *n.classes} & {*names}), None)
 
     def text(self, without: Sequence[str] = ()) -> str:
         """Return its words, a line a block, leaving out elements of some classes."""
@@ -138,13 +138,18 @@ def head_of(intake: Intake) -> str:
 
 # Google Takeout
 
+_TITLED = re.compile(r"gemini\.google\.com/app/|google\.[\w.]+/search\?")
 _LISTED = re.compile(r"[-–•]\s*(?P<name>[^\n]{1,200}?(?P<suffix>\.\w{2,5})?)")
 
 
-def is_activity_page(intake: Intake) -> bool:
-    """Return whether a page is Takeout's activity of Gemini."""
+_PRODUCT = re.compile(r"""header-cell[^>]*>\s*(?:<p[^>]*>)?([^<]*)""")
+
+
+def product_of_page(intake: Intake) -> str:
+    """Return the product of the first entry of Takeout's activity; empty if a page is none."""
     head = head_of(intake)
-    return "outer-cell" in head and re.search(r"Gemini|Bard", head) is not None
+    found = _PRODUCT.search(head) if "outer-cell" in head else None
+    return found[1] if found else ""
 
 
 def activity_cells(intake: Intake) -> Iterator[tuple[str, Object]]:
@@ -178,7 +183,7 @@ def activity_cells(intake: Intake) -> Iterator[tuple[str, Object]]:
                 "title": title,
                 "attachedFiles": files,
                 "time": cast("str", children[date]).strip() if date is not None else None,
-                "titleUrl": next((link for link in links if "gemini.google.com/app/" in link), ""),
+                "titleUrl": next((link for link in links if _TITLED.search(link)), ""),
                 "safeHtmlItem": [{"html": html.escape(answer).replace("\n", "<br>")}]
                 if answer
                 else [],
@@ -203,6 +208,40 @@ def _attached(title: str, links: Sequence[str]) -> tuple[str, list[str]]:
     if not files or [int(each) for each in count] != [len(files)]:
         return title, []
     return "\n".join(lines[:-1]).strip(), files
+
+
+# Google Voice
+
+
+def is_voice_page(intake: Intake) -> bool:
+    """Return whether a page has texts or a call of Google Voice."""
+    return re.search(r'class="(?:hChatLog|haudio)\b', head_of(intake)) is not None
+
+
+def voice_talks(intake: Intake) -> Iterable[Object]:
+    """Yield the texts on a page of Google Voice, or what was said after the tone.
+
+    What the user wrote has no name: "Me", in any language, is marked as short for one.
+    """
+    title, messages = "", list[object]()
+    for block in blocks(intake, "message", "haudio", "participants"):
+        people = [each for each in block.all() if "tel" in each.classes]
+        names = [each.text() or each.attributes.get("href", "")[len("tel:") :] for each in people]
+        if "participants" in block.classes:
+            title = ", ".join(names)
+            continue
+        is_ours = any(each.tag == "abbr" and "fn" in each.classes for each in block.all())
+        at, said = block.find("dt", "published"), block.find("q", "full-text")
+        shared: dict[str, list[Object]] = {_MEDIA_TAGS[n.tag]: [{}] for n in _media_in(block)}
+        messages.append(
+            {
+                "name": "" if is_ours else "".join(names[:1]),
+                "time": at.attributes.get("title") if at else None,
+                "text": said.text() if said else "",
+                **shared,
+            }
+        )
+    return [{"title": title or intake.stem.partition(" - ")[0], "messages": messages}]
 
 
 # Telegram
