@@ -1139,6 +1139,85 @@ def _aider(folder: Path, said: Sequence[Said]) -> Path:
     return save(folder, "boats.aider.chat.history.md", "\n".join([*lines, ""]))
 
 
+def _intercom(folder: Path, said: Sequence[Said]) -> Path:
+    """Write the first message as the source, the others as parts."""
+    whole = [
+        {
+            "id": f"p{each.minutes}",
+            "part_type": "comment",
+            "body": f"<p>{html.escape(each.text)}</p>".replace("\n", "<br>"),
+            "author": {"type": _KINDS[each.side], "name": _SENDERS[each.side]},
+            "created_at": int(each.at.timestamp()),
+        }
+        for each in said
+    ]
+    source = {key: whole[0][key] for key in ("id", "body", "author")}
+    about: Json = {"type": "conversation", "id": "1", "created_at": whole[0]["created_at"]}
+    parts: Json = {"conversation_parts": whole[1:], "total_count": len(whole) - 1}
+    talk: Json = {**about, "source": source, "conversation_parts": parts}
+    return save(folder, "conversation.json", talk)
+
+
+_KINDS = {"user": "user", "assistant": "bot"}
+
+
+def _zendesk(folder: Path, said: Sequence[Said]) -> Path:
+    ids = {"user": 5, "assistant": 6}
+    comments: list[Json] = [
+        {
+            "id": each.minutes + 1,
+            "author_id": ids[each.side],
+            "body": each.text,
+            "html_body": f"<p>{html.escape(each.text)}</p>",
+            "public": True,
+            "created_at": each.iso,
+        }
+        for each in said
+    ]
+    users = [{"id": ids[side], "name": name} for side, name in _SENDERS.items()]
+    ticket: Json = {"id": 9, "subject": "Ferry", "comments": comments, "users": users}
+    return save(folder, "tickets.json", _lines([{**ticket, "description": said[0].text}]))
+
+
+def _freshdesk(folder: Path, said: Sequence[Said]) -> Path:
+    ids = {"user": 5, "assistant": 6}
+    whole: list[Json] = [
+        {
+            "id": each.minutes + 100,
+            "body": f"<div>{html.escape(each.text)}</div>",
+            "body_text": each.text,
+            "user_id": ids[each.side],
+            "incoming": each.side == "user",
+            "created_at": each.iso,
+        }
+        for each in said
+    ]
+    first = whole[0]
+    requester = {"id": first["user_id"], "name": _SENDERS[said[0].side], "email": "ana@example.org"}
+    about: Json = {"id": 9, "subject": "Ferry", "created_at": first["created_at"]}
+    words: Json = {"description": first["body"], "description_text": first["body_text"]}
+    who: Json = {"requester_id": first["user_id"], "requester": requester}
+    ticket: Json = {**about, **words, **who, "conversations": whole[1:]}
+    return save(folder, "ticket.json", ticket)
+
+
+def _help_scout(folder: Path, said: Sequence[Said]) -> Path:
+    """Write threads newest first."""
+    threads: list[Json] = [
+        {
+            "id": each.minutes,
+            "type": {"user": "customer", "assistant": "message"}[each.side],
+            "body": html.escape(each.text).replace("\n", "<br>"),
+            "createdBy": {"type": "user", "first": _SENDERS[each.side], "last": "H"},
+            "createdAt": each.iso,
+        }
+        for each in reversed(said)
+    ]
+    about: Json = {"id": 9, "subject": "Ferry", "createdAt": said[0].iso}
+    talks: list[Json] = [{**about, "_embedded": {"threads": threads}}]
+    return save(folder, "conversations.json", {"_embedded": {"conversations": talks}})
+
+
 Writer = Callable[[Path, Sequence[Said]], Path]
 WRITERS: Mapping[str, Writer] = {
     "chatgpt": _chatgpt,
@@ -1191,6 +1270,10 @@ WRITERS: Mapping[str, Writer] = {
     "snapchat": _snapchat,
     "tiktok": _tiktok,
     "tinder": _tinder,
+    "intercom": _intercom,
+    "zendesk": _zendesk,
+    "freshdesk": _freshdesk,
+    "help-scout": _help_scout,
     "x": _x,
     "x-grok": _x_grok,
     "chat-text": _chat_text,

@@ -824,6 +824,140 @@ _DAY_ONE: Json = {
     ],
 }
 
+_ASSISTANT: list[Json] = [
+    {
+        "header": "Assistant",
+        "title": "Said remind me of the orchids",
+        "titleUrl": "https://www.google.com/search?q=remind+me+of+the+orchids",
+        "time": "2024-05-13T19:56:00.512Z",
+        "products": ["Assistant"],
+        "subtitles": [{"name": "I will remind you."}, {"name": "On Saturday morning."}],
+    },
+    {
+        "header": "Assistant",
+        "title": "Said when does the ferry leave",
+        "time": "2024-05-13T19:50:00.512Z",
+        "products": ["Assistant"],
+        "subtitles": [{"name": "The next one at noon."}],
+    },
+]
+
+_INTERCOM: Json = {
+    "type": "conversation",
+    "id": "2150",
+    "created_at": 1715630160,
+    "title": "A lost parcel",
+    "source": {
+        "type": "conversation",
+        "id": "9",
+        "body": "<p>My parcel isn&#39;t here.</p>",
+        "author": {"type": "user", "id": "u9", "name": "Olu Adeyemi"},
+    },
+    "conversation_parts": {
+        "type": "conversation_part.list",
+        "conversation_parts": [
+            {
+                "type": "conversation_part",
+                "id": "2",
+                "part_type": "comment",
+                "body": "<p>Sorry!</p>\n<p>The driver left it at <b>number fourteen</b>.</p>",
+                "created_at": 1715630650,
+                "author": {"type": "admin", "id": "a1", "name": "Marta Ruiz"},
+                "attachments": [{"type": "upload", "name": "door photo.jpg"}],
+            },
+            {
+                "type": "conversation_part",
+                "id": "3",
+                "part_type": "comment",
+                "body": "<p>Found it, thanks.</p>",
+                "created_at": 1715631300,
+                "author": {"type": "user", "id": "u9", "name": "Olu Adeyemi"},
+            },
+        ],
+    },
+}
+
+_ZENDESK: Json = {
+    "id": 35,
+    "subject": "Lost parcel again",
+    "requester": {"id": 1, "name": "Olu Adeyemi"},
+    "assignee": {"id": 2, "name": "Marta Ruiz"},
+    "comments": [
+        {
+            "id": 101,
+            "author_id": 1,
+            "body": "My parcel isn't here.",
+            "html_body": "<div>My parcel isn&#39;t here.</div>",
+            "plain_body": "My parcel isn't here.",
+            "created_at": "2024-05-13T19:56:00Z",
+            "attachments": [{"file_name": "empty porch.jpg"}],
+        },
+        {
+            "id": 102,
+            "author_id": 2,
+            "body": "It is at number fourteen.",
+            "html_body": "<div>It is at number fourteen.</div>",
+            "public": False,
+            "created_at": "2024-05-13T20:56:00Z",
+        },
+    ],
+}
+
+_FRESHDESK: Json = {
+    "id": 20,
+    "subject": "Lost parcel again",
+    "description": "<div>My parcel isn&#39;t here.</div>",
+    "description_text": "My parcel isn't here.",
+    "requester_id": 1,
+    "requester": {"id": 1, "name": "Olu Adeyemi"},
+    "created_at": "2024-05-13T19:56:00Z",
+    "attachments": [{"id": 7, "name": "empty porch.jpg"}],
+    "conversations": [
+        {
+            "id": 3,
+            "body": "<div>It is at number fourteen.</div>",
+            "body_text": "It is at number fourteen.",
+            "incoming": False,
+            "user_id": 2,
+            "from_email": "Harbor Shop <help@example.org>",
+            "created_at": "2024-05-13T20:56:00Z",
+        },
+        {
+            "id": 4,
+            "body": "<div>Found it, thanks.</div>",
+            "body_text": "Found it, thanks.",
+            "incoming": True,
+            "user_id": 1,
+            "created_at": "2024-05-13T21:56:00Z",
+        },
+    ],
+}
+
+_HELP_SCOUT: Json = {
+    "id": 20,
+    "subject": "Lost parcel again",
+    "primaryCustomer": {"id": 1, "first": "Olu", "last": "Adeyemi"},
+    "createdAt": "2024-05-13T19:56:00Z",
+    "_embedded": {
+        "threads": [
+            {
+                "id": 3,
+                "type": "message",
+                "body": "It is at <b>number</b> fourteen.",
+                "createdBy": {"id": 2, "type": "user", "first": "Marta", "last": "Ruiz"},
+                "createdAt": "2024-05-13T20:56:00Z",
+            },
+            {
+                "id": 2,
+                "type": "customer",
+                "body": "My parcel isn&#39;t here.",
+                "createdBy": {"id": 1, "type": "customer", "first": "Olu", "last": "Adeyemi"},
+                "createdAt": "2024-05-13T19:56:00Z",
+            },
+        ]
+    },
+}
+
 RICH: Mapping[str, Rich] = {
     "chatgpt": Rich("conversations.json", _CHATGPT),
     "claude": Rich("conversations.json", _CLAUDE),
@@ -843,6 +977,11 @@ RICH: Mapping[str, Rich] = {
     "messages": Rich("talks.json", _MESSAGES),
     "gemini": Rich("MyActivity.json", _GEMINI),
     "skype": Rich("skype.json", _SKYPE),
+    "google-assistant": Rich("MyActivity.json", _ASSISTANT),
+    "intercom": Rich("conversation.json", _INTERCOM),
+    "zendesk": Rich("ticket.json", _ZENDESK),
+    "freshdesk": Rich("ticket.json", _FRESHDESK),
+    "help-scout": Rich("conversation.json", _HELP_SCOUT),
     "mattermost": Rich("import.jsonl", _MATTERMOST, lines=True),
     "rocket-chat": Rich("general.json", _ROCKET_CHAT),
     "zulip": Rich("zulip.json", _ZULIP),

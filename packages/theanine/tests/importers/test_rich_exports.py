@@ -22,7 +22,7 @@ from theanine.importers.base import CUT_OFF
 from theanine.importers.words import is_prose
 from theanine.importers.written_dates import any_time
 
-MARKUP = frozenset({"Prompted", "document", "dayone", "moment"})
+MARKUP = frozenset({"Prompted", "Said", "document", "dayone", "moment"})
 """Words of the services themselves."""
 
 

@@ -699,6 +699,7 @@ FORMATS = (
     _row("skype", _skype),
     *map(_row, ("typingmind", "chatbot-ui", "mistral", "snapchat", "tiktok", "tinder", "x-grok")),
     _row("matrix", _event, unfold=_room),
+    *map(_row, ("intercom", "zendesk", "freshdesk", "help-scout")),
     _row("x", _direct, unfold=_named_talk),
     _row("mattermost", unfold=_posts),
     _row("rocket-chat"),

@@ -81,6 +81,9 @@ class Layout:
         left_out: why messages aren't read, by a path at which they have something, or by a path,
             "=" and a regular expression for the whole of what they have there.
         shared: what messages without words brought along, by such a rule.
+        opening: paths in a conversation to the fields of its first message, by their names in one.
+        writer: names of a message's field with the id of who wrote it, under which a person with a
+            name is somewhere in the conversation.
     """
 
     messages: Sequence[Path]
@@ -110,6 +113,8 @@ class Layout:
     every_time: bool = False
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
     shared: Mapping[str, str] = field(default_factory=dict[str, str])
+    opening: Mapping[str, Path] = field(default_factory=dict[str, str])
+    writer: Sequence[Path] = ()
 
 
 def layout_named(name: str) -> Layout:
@@ -143,8 +148,9 @@ def first_of(value: object, paths: Iterable[Path]) -> object:
 def name_of(value: object) -> str:
     """Return a name: a text, or that of an object; empty if there is none."""
     if is_object(value):
-        value = first_of(value, ("nickname", "display_name", "displayName", "name", "full_name",
-                                 "user_name", "email"))  # fmt: skip
+        named = first_of(value, ("nickname", "display_name", "displayName", "name", "full_name",
+                                 "user_name"))  # fmt: skip
+        value = named or full_name(value, "first", "last") or value.get("email")
     return storable(value.strip()) if isinstance(value, str) else ""
 
 
@@ -367,6 +373,7 @@ def read_talks(
         with intake.catching():
             if layout.mojibake:
                 record = cast("Object", mended(record))
+            record = _opened(record, layout)
             paths = (p for p in layout.messages if isinstance(get(record, p), list | dict))
             path = next(paths, None)
             messages = None if path is None else get(record, path)
@@ -391,6 +398,30 @@ def read_talks(
             places = [loose[i][0] for i in group]
             talk = Talk(intake, layout, about, key or intake.stem, intake.name, calendar)
             yield from talk.read([*group.values()], read, name, places=places)
+
+
+def _opened(record: Object, layout: Layout) -> Object:
+    """Return a conversation with what opens it as the first of its messages."""
+    if not layout.opening:
+        return record
+    path = next((p for p in layout.messages if isinstance(get(record, p), list)), "")
+    fields = ((field, get(record, path)) for field, path in layout.opening.items())
+    first = {field: value for field, value in fields if value is not None}
+    if first_of(first, layout.words) is None:
+        return record
+    rest = cast("list[object]", get(record, path)) if path else []
+    return {**without(record, path), layout.messages[-1]: [first, *rest]}
+
+
+def people_in(value: object, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield the ids and names of all objects in a value that have both."""
+    if is_object(value):
+        if (id := key_of(value.get("id"))) and (name := name_of(value)):
+            yield id, name
+        value = list(value.values())
+    if isinstance(value, list) and depth < _DEEP:
+        for each in cast("list[object]", value):
+            yield from people_in(each, depth + 1)
 
 
 def _by_talk(messages: object, layout: Layout) -> Mapping[str, Mapping[int, object]]:
@@ -485,6 +516,7 @@ class Talk:
     ) -> Iterator[History]:
         """Yield the conversation's session, or the sessions of a chat between people."""
         entries: list[Entry] = []
+        people = dict(people_in(self._about)) if self._layout.writer else {}
         for node in self._branch(messages, places):
             where, id, item = node.where, node.id, node.item
             with self._intake.catching():
@@ -498,8 +530,12 @@ class Talk:
                 if why := first_rule(self._layout.left_out, message):
                     self._intake.notes[why] += 1
                     continue
+                writer = key_of(first_of(message, self._layout.writer)) or ""
+                if writer in people:
+                    message = {**message, "writer": people[writer]}
                 found = read(self._intake, self._layout, message, where)
                 for number, entry in enumerate(found):
+                    entry.name = entry.name or writer
                     entry.key = (f"{id}/{number}" if number else id) if id else entry.key
                     entry.thread = entry.thread or node.thread
                     entries.append(entry)
@@ -508,8 +544,8 @@ class Talk:
         rest = self._about
         for path in self._layout.messages:
             rest = without(rest, path)
-        names = (self.title, *(entry.name for entry in entries))
-        note_unread(self._intake.notes, rest, names)
+        said = (each for entry in entries for each in (entry.name, entry.text))
+        note_unread(self._intake.notes, rest, (self.title, *said))
         self._intake.notes[NO_TEXT] += not entries
         yield from self.finish(entries, name)
 
