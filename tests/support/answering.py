@@ -49,6 +49,11 @@ class Answering(ScopedChat):
         """The model's name."""
         return "scripted:test"
 
+    @property
+    def limits(self) -> Limits:
+        """The default ones, which no call of it reaches."""
+        return Limits()
+
     def replaced(self, step: PromptTemplate[T], asker: str = "") -> PromptTemplate[T]:
         """Return the step with its prompt of ``prompts``, if there is one."""
         return self.prompts.replace(step, asker)

@@ -290,13 +290,14 @@ def test_a_model_judges_what_is_told_in_whatever_words(run: Terminal, tmp_path: 
     path = str(written(tmp_path, "c.jsonl", CHANGE))
     with ScriptedServer(_judging) as server:
         judge = ["--judge", "openai:scripted", "--judge-base-url", server.base_url]
-        chosen = ["--methods", "full-history,no-memory", *judge]
+        chosen = ["--methods", "full-history,utterance,no-memory", *judge]
         rows = run.bare("bench", "methods", path, *chosen, "--json").json
         prompts = [blocks_of(call.body["messages"][-1]["content"]) for call in server.calls]
     full, nothing = rows["full-history"], rows["no-memory"]
     assert full["told"]["mean"] == 1 and full["misled"]["mean"] == 0
     assert nothing["told"]["mean"] == 0  # without a call
-    assert len(prompts) == full["told"]["n"] == nothing["told"]["n"]
+    assert rows["utterance"]["told"]["mean"] == 1
+    assert len(prompts) == full["told"]["n"] + nothing["told"]["n"]
     assert [*prompts[0]] == ["question", "said", "outdated", "recollection"]
     plain = run.bare("bench", "methods", path, "--methods", "full-history", "--json").json
     assert plain["full-history"].keys() == full.keys() - {"told", "misled"}

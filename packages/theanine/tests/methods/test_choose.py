@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ import theanine
 from support.prompting import check_length
 from theanine.errors import ModelUnavailable, SettingsError
 from theanine.methods.theanine.choose import CHOOSE
-from theanine.testing import ScriptedModel, answer
+from theanine.testing import ScriptedModel, ScriptedServer, answer
 from theanine.testing.answers import blocks_of
 from theanine.types import History, Transcript, Utterance
 
@@ -33,7 +34,7 @@ class Choosing:
     """A store whose model chooses the lines that ``wanted`` matches, or replies ``reply``."""
 
     def __init__(self, folder: Path, **settings: object) -> None:
-        self.wanted, self.reply = "", ""
+        self.wanted, self.first, self.reply = "", "", ""
         self.fail: Callable[[], None] = lambda: None
         self.model = ScriptedModel(self._write)
         self.client = theanine.open(
@@ -60,6 +61,8 @@ class Choosing:
         self.fail()
         lines = re.findall(r"^\[(\d+)\] (.*)$", blocks_of(prompt)["lines"], re.MULTILINE)
         chosen = [int(number) for number, text in lines if re.search(self.wanted or "$^", text)]
+        texts = dict(lines)
+        chosen.sort(key=lambda number: self.first not in texts[str(number)])
         return self.reply or json.dumps({"lines": chosen})
 
     @property
@@ -121,6 +124,63 @@ def test_a_model_that_is_down_leaves_it_to_relevance(choosing: Choosing) -> None
     found = choosing.ana.recall(ASKED)
     assert "library" in found.text
     assert "down" in found.notes[0]
+    assert len(choosing.prompts) <= 2  # somebody waits
+
+
+def test_a_larger_budget_offers_more(tmp_path: Path) -> None:
+    choosing = Choosing(tmp_path)
+    with choosing.client:
+        soups = [
+            Utterance(
+                speaker="ana",
+                text=f"I cooked the soup number {number} of the long book, with leeks and barley.",
+                at=START + timedelta(days=9, minutes=number),
+            )
+            for number in range(200, 300)
+        ]
+        talk = Transcript(key="soups", at=soups[0].at, turns=soups)
+        choosing.ana.log(History(name="ana", transcripts=[talk]))
+        choosing.wanted = "soup"
+        small = choosing.ana.recall("Which soups have I cooked?").source_turns
+        large = choosing.ana.recall("Which soups have I cooked?", budget=3_000).source_turns
+    assert len(large) > 2 * len(small) > 10
+
+
+def test_the_models_order_counts_where_parts_are_limited(choosing: Choosing) -> None:
+    for first in ("Peanuts", "library closes"):
+        choosing.wanted, choosing.first = "Peanuts|library closes", first
+        assert first in choosing.ana.recall(f"{ASKED} And {first}?", limit=1).text
+
+
+def test_a_long_turn_is_cut_as_the_query_is(choosing: Choosing) -> None:
+    choosing.ana.recall("word " * 80_000 + ASKED)
+    assert len(choosing.prompts[-1]) < 20_000
+
+
+def test_a_search_asks_no_model(choosing: Choosing) -> None:
+    assert choosing.ana.search("library")
+    assert not choosing.prompts
+
+
+def test_without_time_for_the_model_it_is_relevance(tmp_path: Path) -> None:
+    def late(_: object) -> str:
+        time.sleep(4)
+        return "{}"
+
+    with (
+        ScriptedServer(late) as server,
+        theanine.open(
+            tmp_path / "m.db",
+            model="openai:scripted",
+            base_url=server.base_url,
+            memory_model="local",
+            config={"select": "model"},
+        ) as client,
+    ):
+        client.user("ana").add(SAID[2])
+        found = client.user("ana").recall(ASKED, deadline=2)
+    assert "library" in found.text
+    assert "no time for a model" in found.notes[0]
 
 
 def test_forgetting_erases_what_was_shown_to_the_model(tmp_path: Path) -> None:

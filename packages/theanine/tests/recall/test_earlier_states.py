@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -76,9 +77,52 @@ def test_nothing_was_so_before_the_first_word(ana: theanine.UserMemory) -> None:
 def test_before_an_event_counts_what_was_told_before_it(
     ana: theanine.UserMemory, question: str, before: str, after: str
 ) -> None:
-    found = ana.recall(question).text
+    found = ana.recall(question, limit=1).text
     assert before in found
     assert after not in found
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("Where did I work before Google?", "Before Google I worked at IBM."),
+        ("Where did we live before we moved to Bruges?", "We moved from Lille to Bruges."),
+        ("Where was my desk before the move?", "Until the move my desk was by the window."),
+        ("Where did I stay before bed?", "I stayed at the lake and bought a new bed."),
+        ("Où est-ce que j'habitais avant d'aller à Lyon ?", "J'habitais à Nantes avant Lyon."),
+        ("Dove abitavo prima dell'incidente?", "Prima dell'incidente abitavo a Pisa."),
+    ],
+)
+def test_the_event_may_be_told_with_what_was_before(
+    tmp_path: Path, question: str, told: str
+) -> None:
+    with theanine.open(tmp_path / "m.db") as client:
+        client.user("ana").add(told)
+        assert told in client.user("ana").recall(question).text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did I have for lunch on 5 March 2025?",
+        "Where was the party in March 2025?",
+        "Who was singing at the party in March 2025?",
+        "What was decided about the fence in March 2025?",
+    ],
+)
+def test_an_event_of_a_time_was_not_told_before(tmp_path: Path, question: str) -> None:
+    at = datetime(2024, 1, 4, 9, tzinfo=UTC)
+    said = [
+        "For lunch I had soup.",
+        "The party was at Petra's, and Tom was singing.",
+        "It was decided to paint the fence.",
+    ]
+    turns = [Utterance(speaker="ana", text=text, at=at) for text in said]
+    now = datetime(2025, 4, 1, 9, tzinfo=UTC)
+    with theanine.open(tmp_path / "m.db", clock=lambda: now) as client:
+        user = client.user("ana")
+        user.log(History(name="ana", transcripts=[Transcript(key="a", at=at, turns=turns)]))
+        assert not user.recall(question).parts
 
 
 @pytest.mark.parametrize(

@@ -253,7 +253,6 @@ OWNED = [
     ("What is {0}'s phone number?", "{0}'s phone number is 555 0134.", "en"),
     ("Do you have the number of {0}?", "The number of {0} is 555 0134.", "en"),
     ("Wie ist die Nummer von {0}?", "Die Nummer von {0} ist 555 0134.", "de"),
-    ("Wie ist {0}s Telefonnummer?", "{0}s Telefonnummer ist 555 0134.", "de"),
     ("¿Cuál es el número de {0}?", "El número de {0} es el 555 0134.", "es"),
     ("Quel est le numéro de {0} ?", "Le numéro de {0} est le 555 0134.", "fr"),
     ("Qual è il numero di {0}?", "Il numero di {0} è 555 0134.", "it"),
@@ -273,3 +272,45 @@ def test_what_is_of_another_one_is_no_evidence(
         assert "555 0134" not in user.recall(question.format(asked), min_relevance=0.5).text
         user.add(told.format(asked).replace("555 0134", "555 0175"))
         assert "555 0175" in user.recall(question.format(asked), limit=1).text
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What's the wifi password?", "Here's the wifi password: hunter2."),
+        ("What kind of music do I love?", "I kind of love jazz."),
+        ("¿Cuál es el número de teléfono de Marko?", "El número de móvil de Marko es 555 0134."),
+        ("Wie ist die Nummer von meinem Kollegen?", "Die Nummer von Tomek ist 555 0134."),
+        ("What's the name of my dog?", "The name of the puppy is Bruno."),
+        ("What is Klarra's number?", "Klara's number is 555 0134."),
+        ("What is the price of the Polo?", "The price of Silver Polos is 9,000."),
+    ],
+)
+def test_what_names_nobody_is_nobody_elses(tmp_path: Path, question: str, told: str) -> None:
+    with theanine.open(tmp_path / "m.db") as client:
+        client.user("ana").add(told)
+        assert told in client.user("ana").recall(question).text
+
+
+def test_a_year_is_no_price(tmp_path: Path) -> None:
+    index = index_of("The bike cost 2.024 euros.", "I bought 1 kettle for 450 euros.")
+    assert as_told("Where did I hike in 2024?", index) == "Where did I hike in 2024?"
+    with theanine.open(tmp_path / "m.db") as client:
+        client.user("ana").add("I bought 1 kettle for 450 euros.")
+        assert not client.user("ana").recall("What did invoice 1450 say?").parts
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        ("pt", "O que disse o {} sobre a hipoteca?"),
+        ("pt", "Lembras-te de alguma coisa sobre a {}?"),
+        ("pt", "Quem é a {}?"),
+        ("es", "¿Qué dijo {} de la hipoteca?"),
+        ("fr", "Qu'est-ce qu'a dit {} du prêt ?"),
+        ("it", "Cosa ha detto {} del mutuo?"),
+    ],
+)
+@pytest.mark.parametrize("name", ["Valdemar", "Heidi", "Przemysław"])
+def test_a_name_after_a_verb_of_saying_is_one(language: Language, question: str, name: str) -> None:
+    assert name in find_names(question.format(name), language)

@@ -277,3 +277,30 @@ def test_a_month_that_was_named_later_or_earlier_counts(tmp_path: Path, said: da
         user.log(History(name="ana", transcripts=[Transcript(key="a", at=at, turns=[exam])]))
         assert "two credits" in user.recall("What was the exam in December worth?").text
         assert not user.recall("What was the exam in March worth?").parts
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What have I said to Marko on Monday?", "Have I talked to Marko on Monday?"],
+)
+def test_what_has_been_said_is_past(ana: UserMemory, question: str) -> None:
+    found = ana.recall(question).source_turns  # of the days around Monday, 16 June
+    assert all(turn.at.date() >= date(2025, 6, 15) for turn in found)
+
+
+@pytest.mark.parametrize("year", [2022, 2024])
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("The conference in October was about beekeeping.", "the conference in October {}"),
+        ("On 10 October we hiked up the Triglav.", "the Triglav on 10 October {}"),
+    ],
+)
+def test_a_month_is_that_of_its_year(tmp_path: Path, told: str, asked: str, year: int) -> None:
+    at = datetime(2023, 10, 20, tzinfo=UTC)
+    with theanine.open(tmp_path / "m.db", clock=lambda: NOW) as client:
+        user = client.user("ana")
+        turns = [Utterance(text=told, speaker="ana", at=at)]
+        user.log(History(name="ana", transcripts=[Transcript(key="a", at=at, turns=turns)]))
+        assert told in user.recall(f"What about {asked.format(2023)}?").text
+        assert not user.recall(f"What about {asked.format(year)}?").parts

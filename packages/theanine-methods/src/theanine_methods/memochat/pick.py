@@ -12,11 +12,11 @@ from pydantic import BaseModel, Field
 
 from theanine.llm.bounds import ReplyBounds, number_list
 from theanine.llm.prompt import load_prompt
+from theanine.methods.shared.picks import find_pick_fault
 from theanine.methods.shared.provenance import dialogue_sessions
 from theanine.text.formatting import format_dialogue, format_memory
 from theanine.types import Memory, Utterance
 from theanine_methods.memochat.memos import SUMMARY_LIMIT, TOPIC_LIMIT
-from theanine_methods.shared.picks import find_pick_fault
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat

@@ -13,11 +13,11 @@ from pydantic import BaseModel, Field
 
 from theanine.llm.bounds import ReplyBounds, number_list
 from theanine.llm.prompt import load_prompt
+from theanine.methods.shared.picks import find_pick_fault
 from theanine.methods.shared.provenance import dialogue_sessions, source_sessions
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.text.formatting import format_dialogue
 from theanine.types import Part, Utterance
-from theanine_methods.shared.picks import find_pick_fault
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat

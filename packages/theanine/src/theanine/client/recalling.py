@@ -27,6 +27,7 @@ from theanine.methods.base import (
     Method,
     Reply,
     ReplyOptions,
+    recall_asks_model,
     recalls_from_log,
     stored_id,
 )
@@ -118,7 +119,7 @@ class Recalling:
                 found = await recall()
             else:
                 attempts = [Attempt(recall=recall)]
-                if (self.chat and not recalls_from_log(self.method)) or self.reranking:
+                if (self.chat and recall_asks_model(self.method)) or self.reranking:
                     lacks = "there was no time for a model"
                     attempts.append(Attempt(recall=partial(recall, plain=True), lacks=lacks))
                 newest = partial(self._recall_newest, dialogue, scope, options)

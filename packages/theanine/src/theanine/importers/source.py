@@ -181,16 +181,16 @@ class Source:
 
     def _blocks(self) -> Iterator[bytes]:
         """Yield its bytes in blocks that end with a line, or before a string of JSON."""
-        stream, rest = self.stream(), b""
+        stream, pieces = self.stream(), list[bytes]()
         while block := stream.read(_BLOCK):
-            block = rest + block
             end = max(map(block.rfind, (b"\n", b',"', b', "'))) + 1
-            if not end and len(block) > _MAX_LINE:
+            if not end and len(pieces) * _BLOCK > _MAX_LINE:
                 end = len(block)
             if end:
-                yield block[:end]
-            rest = block[end:]
-        yield rest
+                yield b"".join([*pieces, block[:end]])
+                pieces.clear()
+            pieces.append(block[end:])
+        yield b"".join(pieces)
 
     def raw(self) -> BinaryIO:
         """Return its bytes from the very start."""

@@ -97,6 +97,11 @@ class Chat:
 class ScopedChat(Conversation):
     """Calls the model on behalf of one scope."""
 
+    @property
+    def limits(self) -> Limits:
+        """Limits on retries and time of calls that name none."""
+        return self._chat.limits
+
     def replaced(self, step: PromptTemplate[T], asker: str = "") -> PromptTemplate[T]:
         """Return the step with the prompt by which it is asked, one of ``Chat.prompts`` or its own.
 

@@ -139,6 +139,11 @@ def recalls_from_log(method: Method) -> bool:
     return getattr(method, "recalls_from_log", False)
 
 
+def recall_asks_model(method: Method) -> bool:
+    """Return whether a recall of the method may ask a model, if there is one."""
+    return getattr(method, "recall_asks_model", not recalls_from_log(method))
+
+
 class Method(Protocol):
     """A memory method. It uses no clock, and no randomness but ``context.rng``.
 

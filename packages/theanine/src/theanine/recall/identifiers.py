@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import chain, product
 
 from theanine.retrieval.candidates import CandidateIndex
-from theanine.retrieval.languages import UNSPACED, Language, everyday_words, stem
+from theanine.retrieval.languages import UNSPACED, Language, everyday_words, is_similar, stem
+from theanine.stop_words import STOP_WORDS
 
 _TOKEN = re.compile(r"(?<![\w.])\+?\w*\d\w*(?:[-./:]\w+)*|(?<!\w)[A-Z]{1,5}(?:-\w+)*-\w*\d[\w-]*")
 _ADDRESS = re.compile(
@@ -79,29 +80,27 @@ _NAMED_ELSEWHERE: Mapping[str, re.Pattern[str]] = {
         r"(?:Groß|Schwieger)?(?:[Oo]nkel|[Tt]ante|[Cc]ousine?|[Bb]ruder|[Ss]chwester|[Ss]ohn|"
         r"[Tt]ochter|[Ff]reund(?:in)?|[Cc]hef(?:in)?|[Kk]olleg(?:e|en|in)|[Nn]achbar(?:n|in)?|"
         r"[Oo]ma|[Oo]pa)",
-        "es": r"[Qq]uién (?:es|era|fue)|(?:tí|prim|herman|hij|amig|vecin|abuel|suegr|cuñad)[oa]|"
+        "es": r"[Qq]uién (?:es|era|fue)|dijo|contó|sobre|(?:tí|prim|herman|hij|amig|vecin|abuel|suegr|cuñad)[oa]|"
         r"marido|mujer|esposa|jef[ea]|compañer[oa]",
-        "fr": r"[Qq]ui (?:est|était)(?: donc)?|oncle|tante|cousine?|frère|sœur|soeur|fils|fille|"
+        "fr": r"[Qq]ui (?:est|était)(?: donc)?|dit|sur|oncle|tante|cousine?|frère|sœur|soeur|fils|fille|"
         r"mari|femme|amie?|copine?|chef(?:fe)?|collègue|voisine?|grand-(?:mère|père)",
-        "it": r"[Cc]hi (?:è|era)|zi[oa]|cugin[oa]|fratello|sorella|figli[oa]|marito|moglie|"
+        "it": r"[Cc]hi (?:è|era)|detto|su|zi[oa]|cugin[oa]|fratello|sorella|figli[oa]|marito|moglie|"
         r"amic[oa]|capo|collega|vicin[oa]|nonn[oa]|suocer[oa]",
-        "pt": r"[Qq]uem (?:é|era|foi)|ti[oa]|prim[oa]|irmão|irmã|filh[oa]|marido|mulher|amig[oa]|"
+        "pt": r"(?:[Qq]uem (?:é|era|foi)|disse|contou|sobre)(?: [oa])?|ti[oa]|prim[oa]|irmão|irmã|filh[oa]|marido|mulher|amig[oa]|"
         r"chef[ea]|colega|vizinh[oa]|avó|avô|sogr[oa]",
         "hr": r"[Tt]ko je(?: bio| bila| ono)?|(?:tet|ujak|stric|strin|bratić|brat|sestr|sin|kćer|"
         r"muž|žen|prijatelj|šef|kolegic|koleg|susjed|bak|djed)\w{0,3}",
     }.items()
 }
 """Patterns by language for the name of a person after a title, a relative or a verb of people."""
-_OWNED = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"(?<!\w)(?P<owner>[^\W\d_]{2,})['’]s? (?P<thing>[^\W\d_]{3,})",
-        r"(?<!\w)(?P<thing>[^\W\d_]{3,}) (?:of|von|de|di|do|da|du|d['’]) ?"
-        r"(?:(?:my|mein(?:em|er)|mi|mio|mia|mon|ma|meu|minha|il|la) )?(?P<owner>[^\W\d_]{2,})",
-        r"(?<!\w)(?P<owner>[A-ZÄÖÜ][^\W\d_]+?)s (?P<thing>[A-ZÄÖÜ][^\W\d_]{2,})",
-    )
+_OWNER = r"(?P<owner>[A-ZÀ-ÖØ-ÞČĆŠŽĐİŞĞ][^\W\d_]{2,})"
+_OWNED = (
+    re.compile(rf"(?<!\w){_OWNER}['’]s? (?P<thing>[^\W\d_]{{3,}})"),
+    re.compile(rf"(?<!\w)(?P<thing>[^\W\d_]{{3,}}) (?:of|von|de|di|do|da|du|d['’]) ?{_OWNER}"),
 )
-"""Whose something is: "Klara's number", "el número de Klara", "Klaras Nummer"."""
+"""Whose something is: "Klara's number", "el número de Klara"."""
+_CONTRACTED = frozenset("what where who here there that it how let when why one".split())
+"""English words before "'s" that are nobody."""
 _CASE_ENDING = re.compile(r"(?:[oe]m|[auei])$")
 """Case endings of Croatian names; without them, the forms of one differ by at most a letter."""
 
@@ -140,6 +139,11 @@ class Identifier:
         if self.shape == other.shape == PAGE:
             return self.key.startswith(other.key) or other.key.startswith(self.key)
         return self.key == other.key
+
+    @property
+    def may_be_apart(self) -> bool:
+        """Whether its parts may have been told apart, so that only the whole text tells."""
+        return self.shape == PHONE or (self.key.isdigit() and len(self.key) > _LONG)
 
     def conflicts(self, other: Identifier) -> bool:
         """Whether a text that has ``other``, and not this one, is of something else."""
@@ -260,28 +264,31 @@ def is_other(asked: Iterable[Identifier], told: Iterable[Identifier]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """Something of somebody, both in lower case; a name is no relative, as it may be theirs."""
+    """Something that is said to be somebody's, by their name; both in lower case."""
 
     thing: str
     owner: str
-    is_name: bool
 
 
-def find_owned(text: str) -> tuple[Owned, ...]:
-    """Return what a text says is somebody's."""
+def find_owned(text: str, language: Language) -> tuple[Owned, ...]:
+    """Return what a text says is somebody's, by name: "Here's the key" says nothing of the kind."""
+    others, known = STOP_WORDS[language], everyday_words(language)
     return tuple(
-        Owned(match["thing"].casefold(), match["owner"].casefold(), match["owner"][0].isupper())
+        Owned(match["thing"].casefold(), owner)
         for pattern in _OWNED
         for match in pattern.finditer(text)
+        if (owner := match["owner"].casefold()) not in others
+        and owner not in _CONTRACTED
+        and stem(owner, language) not in known
     )
 
 
-def is_of_another(asked: Iterable[Owned], text: str) -> bool:
+def is_of_another(asked: Iterable[Owned], text: str, language: Language) -> bool:
     """Whether a text tells of the like of what is asked for, but of somebody else's alone."""
-    told = find_owned(text)
-    words = text.casefold()
+    told = find_owned(text, language)
+    words = _WORD.findall(text.casefold()) if told else ()
     return any(
-        own.thing == each.thing and own.is_name == each.is_name and each.owner not in words
+        own.thing == each.thing and not any(is_similar(each.owner, word) for word in words)
         for each in asked
         for own in told
     )
@@ -304,7 +311,7 @@ def as_told(text: str, candidates: CandidateIndex) -> str:
 
     def joined(match: re.Match[str]) -> str:
         number = _joined(match)
-        return number if candidates.tells(number) else match[0]
+        return number if candidates.tells(number) and not _YEAR.fullmatch(number) else match[0]
 
     def written(match: re.Match[str]) -> str:
         runs = _RUN.findall(match[0])
@@ -321,7 +328,8 @@ def as_told(text: str, candidates: CandidateIndex) -> str:
             parts = [*chain.from_iterable(groups)]
             if candidates.tells_together([part.casefold() for part in parts]):
                 return " ".join(parts)
-        thousands = _thousands(joined) if joined.isdigit() else []
+        is_number = joined.isdigit() and not _YEAR.fullmatch(joined)
+        thousands = _thousands(joined) if is_number else []
         if len(thousands) > 1 and candidates.tells_together(thousands):
             return ".".join(thousands)
         return match[0]

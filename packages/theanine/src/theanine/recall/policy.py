@@ -13,7 +13,8 @@ class Policy:
         query_turns: latest turns of the dialogue that form the query; None takes all.
         query_names: put each turn's speaker before it in the query.
         budget: maximum tokens of the recollection; None sets no limit.
-        offered: tokens of the lines of which a model chooses, if it may.
+        offered: tokens of the lines of which a model chooses, if it may, for smaller budgets: else
+            twice the budget.
         min_relevance: relevance that the best candidate must have; otherwise nothing is recalled.
             One in a hundred of the questions that a memory can answer has less (LoCoMo and BEAM,
             ``tools/fit_relevance.py``).

@@ -22,10 +22,12 @@ from theanine.recall.identifiers import (
 )
 from theanine.recall.naming import naming_pattern
 from theanine.recall.understand import Question, build_query
+from theanine.retrieval import cue_words
+from theanine.retrieval.calendar_days import DateRange
 from theanine.retrieval.candidates import CandidateIndex, RankedCandidate, embedded_text
 from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.rerank import RerankConfig
-from theanine.retrieval.temporal import find_date_ranges
+from theanine.retrieval.temporal import find_date_ranges, find_times
 from theanine.retrieval.trace import NO_TRACE
 from theanine.types import Utterance
 
@@ -45,7 +47,14 @@ READ = 60
 """Best candidates whose texts are read for identifiers and dates."""
 EARLIER = 0.5
 """Share of the relevance of what was told before a time, and may have held then."""
-EVENT = 0.05
+OF_EVENT, AFTER_EVENT = 0.8, 0.1
+"""Shares of the relevance of an event before which something is to have been so, which may tell
+that, too, and of what was told after it."""
+AHEAD = 3
+"""How many times farther a day to come is than a past one, where a time is named without a year."""
+LONG = 6
+"""Days after its first one of a time of which somebody asks how something was."""
+EVENT = 0.2
 """Relevance from which something that was said is taken for an event of which a question speaks."""
 DAYS_BEFORE, DAYS_AFTER = 1, 7
 """Days around a time in which people talk of what happened then."""
@@ -188,20 +197,19 @@ async def _of_the_same(
         return list(ranked)
     loaded = await log.load(found.position for found in ranked[:READ])
     told = {position: find_identifiers(each.text) for position, each in loaded.items()}
-    phones = [asked for asked in question.identifiers if asked.shape == PHONE]
     unknown = any(
-        not any(asked.is_same(own) for each in told.values() for own in each) for asked in phones
+        not any(asked.is_same(own) for each in told.values() for own in each)
+        for asked in question.identifiers
+        if asked.shape == PHONE or (asked.may_be_apart and not candidates.tells(asked.key))
     )
     result: list[RankedCandidate] = []
     for found in ranked:
         own = told.get(found.position, ())
         text = loaded[found.position].text if found.position in loaded else ""
-        if (
-            unknown
-            or is_other(question.identifiers, own)
-            or (question.owned and is_of_another(question.owned, text))
-        ):
+        if unknown or is_other(question.identifiers, own):
             found = rated(found, found.relevance * NO_EVIDENCE)
+        elif question.owned and is_of_another(question.owned, text, question.language):
+            found = rated(found, found.relevance * OTHERS)
         elif any(asked.is_same(each) for asked in question.identifiers for each in own):
             found = rated(found, found.relevance**NAMED)
         result.append(found)
@@ -258,8 +266,7 @@ async def _of_the_time(
     for position in loaded:
         day = log.candidates.days[position]
         said = date.fromordinal(int(day)) if day == day else None
-        years = [said.year - 1, said.year, said.year + 1] if said else []
-        named = find_date_ranges(loaded[position].text, years, said)
+        named = _named_days(loaded[position].text, said)
         if any(
             first <= end.toordinal() and start.toordinal() <= last
             for start, end in named
@@ -273,7 +280,7 @@ async def _of_the_time(
         for found, inside in zip(ranked, within.tolist(), strict=True)
         if inside or found.position in naming
     ]
-    if not question.held:
+    if not question.held or any(last - first < LONG for first, last in question.days):
         return told
     end = max(last for _, last in question.days)
     known = of_other_times | {found.position for found in told}
@@ -285,6 +292,20 @@ async def _of_the_time(
     return _sorted(told)
 
 
+def _named_days(text: str, said: date | None) -> list[DateRange]:
+    """Return the days that a text names; of a time without a year, those that its day suggests."""
+    if said is None:
+        return find_date_ranges(text)
+    day = said.toordinal()
+
+    def distance(days: DateRange) -> int:  # people speak of what was more than of what will be
+        ahead = days[0].toordinal() - day
+        return AHEAD * ahead if ahead > 0 else max(day - days[1].toordinal(), 0)
+
+    _, times = find_times(text, (said.year - 1, said.year, said.year + 1), said)
+    return [min(time.ranges, key=distance) for time in times]
+
+
 async def _before_the_event(
     question: Question,
     ranked: Sequence[RankedCandidate],
@@ -292,20 +313,26 @@ async def _before_the_event(
     log: LogIndex,
     context: RecallContext,
 ) -> list[RankedCandidate]:
-    """Return what the user told before the event of a question; all if that was never told."""
+    """Lower what was told after the event of a question, unless it says how it was before."""
     event = replace(dialogue[-1], text=question.before, content=(), attachment="")
-    named = await rank(
-        Question(text=question.before), [event], log, replace(context, trace=NO_TRACE)
-    )
-    told = [found for found in named if _tells(found, log.candidates)]
+    alone = replace(context, reranking=None, trace=NO_TRACE)
+    candidates = log.candidates
+    named = await rank(Question(text=question.before), [event], log, alone)
+    told = [found for found in named if _tells(found, candidates)]
     if not told or told[0].relevance < EVENT:
         return list(ranked)
-    end = log.candidates.orders[told[0].position]
-    return [
-        found
+    end = candidates.orders[told[0].position]
+    later = [found.position for found in ranked if candidates.orders[found.position] >= end]
+    loaded = await log.load(later[:READ])
+    cue = cue_words.BEFORE_EVENT[question.language]
+    looks_back = {at for at, each in loaded.items() if cue.search(each.text)}
+    shares = {at: OF_EVENT if candidates.orders[at] == end else AFTER_EVENT for at in later}
+    return _sorted(
+        rated(found, shares[found.position] * found.relevance)
+        if found.position in shares and found.position not in looks_back
+        else found
         for found in ranked
-        if log.candidates.orders[found.position] < end and _tells(found, log.candidates)
-    ]
+    )
 
 
 def _tells(found: RankedCandidate, candidates: CandidateIndex) -> bool:

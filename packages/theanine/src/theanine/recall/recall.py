@@ -35,6 +35,8 @@ CLOSEST = 3
 """Best matters by which the language of what comes closest is told."""
 RELEVANT = 0.1
 """Relevance from which something tells of what a question asks besides its time or session."""
+MOST_OFFERED = 8_000
+"""Tokens of the lines of which a model chooses, where the budget sets no limit."""
 LONG_WORD = 6
 """Letters from which a word is taken for a form of another that differs in a letter: "allergy" of
 "allergic"."""
@@ -104,8 +106,8 @@ async def _resolved(
         query,
         log,
         corrected,
-        links=policy.links and question.order is None,
-        closed=bool(question.days or question.before),
+        links=policy.links and question.order is None and not question.before,
+        closed=bool(question.days),
         of_a_time=question.of_a_time,
     )
     trace.record("states", _states(resolved.matters))
@@ -165,22 +167,32 @@ async def _chosen(
         matters = spread(matters, log)
     if context.pinned:
         matters = await _without_pinned(matters, context, log)
+    trace.record("pinned", _states(matters))
+    budget = context.token_budget(policy.budget)
+    offered = MOST_OFFERED if budget is None else max(policy.offered, 2 * budget)
     lines = await select_lines(
-        matters, log, policy.offered, resolved.notes, context.current, options.present
+        matters, log, offered, resolved.notes, context.current, options.present
     )
     chosen = await choose(lines) if lines else ()
-    owners = [line.owner for line in chosen]
-    told = {(own.id, 0) if isinstance(own, Turn) else (0, own.id) for own in owners}
+    for number, line in enumerate(chosen):  # the model's order counts where parts are limited
+        line.score = -float(number)
+    left_out = {_owner(line) for line in lines}.difference(map(_owner, chosen))
     trace.record(
-        "model", [found for found in _states(matters) if (found.turn, found.memory) in told]
+        "model",
+        [found for found in _states(matters) if (found.turn, found.memory) not in left_out],
     )
-    budget = context.token_budget(policy.budget)
     return Recollection(
         query=question.text,
         best_relevance=max((matter.relevance for matter in resolved.matters), default=None),
         min_relevance=least,
         parts=await _parts(chosen, log, budget, policy, trace),
     )
+
+
+def _owner(line: Line) -> tuple[int, int]:
+    """Return the numbers of its turn and memory; one of them is 0."""
+    own = line.owner
+    return (own.id, 0) if isinstance(own, Turn) else (0, own.id)
 
 
 async def _parts(

@@ -48,6 +48,8 @@ async def with_said_spelling(question: Question, log: LogIndex) -> Question:
 async def _said(word: str, log: LogIndex) -> str | None:
     """Return the word that was said and is meant by a misspelled one; None if there is none."""
     for form in dict.fromkeys((word, word.removesuffix("s"))):  # "parots", and "parrot" was said
+        if form != word and (is_common_word(form) or log.candidates.knows(form)):
+            break
         found = log.candidates.similar_terms(form)
         loaded = await log.load([position for _, position in found])
         for term, position in found:

@@ -60,11 +60,16 @@ _PAST = lazy_pattern(
     re.IGNORECASE,
 )
 _TO_DO = lazy_pattern(
-    r"\b(?:(?:have|has|['’](?:ve|s)) )?(?:got|have|has)(?: [\w'’-]+){0,4} to \w+|"
-    r"\b(?:gotta|(?:have|has|['’](?:ve|s)) got)\b",
+    r"(?:\b(?:have|has)|['’](?:ve|s)) got\b|^\W*got (?:an?|the|some|my|our|this|two|three) |"
+    r"\bgotta\b",
     re.IGNORECASE,
 )
-"""What is to be done, in words that a past has, too: "I've got a roof to do on Monday"."""
+"""What somebody has, in words that a past has, too: "I've got a roof to do on Monday"."""
+_SOMEBODY = lazy_pattern(
+    r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me|us|[Hh]is|[Hh]er|[Tt]heir|[Hh]e|[Ss]he|[Tt]hey)\b|"
+    r"(?<!^)(?<![.?!:] )\b[A-Z]\w+"
+)
+"""What an English question has that asks of somebody, or of a thing with a name."""
 _WEEKDAY = lazy_pattern(rf"\W*(?:on |this |for |by )*(?:{'|'.join(WEEKDAYS)})s?\W*", re.IGNORECASE)
 """A day of the week alone, which may be the next one."""
 _CLAUSE = lazy_pattern(
@@ -124,6 +129,7 @@ class Question:
 
     Attributes:
         text: the query: the latest turns of the dialogue.
+        language: the language of the last turn.
         asks: whether it asks for something; otherwise what is told may bring a memory to mind.
         days: the days that it asks about, as ordinals of their first and last; empty for all.
         order: whether it asks for what was said last or first; None for neither.
@@ -144,6 +150,7 @@ class Question:
     """
 
     text: str
+    language: Language = "en"
     asks: bool = True
     days: tuple[tuple[int, int], ...] = ()
     order: Literal["newest", "oldest"] | None = None
@@ -218,7 +225,7 @@ def understand(
     if not alone:
         meant = [each for each in meant if not _is_of_the_matter(each[0], candidates)]
     ranges = [each for _, days in meant for each in days]
-    held = language in cue_words.HELD and cue_words.HELD[language].search(asking) is not None
+    held = _asks_how_it_was(rest, language)
     matter, event = (
         _before_event(rest, language) if held and not meant and not order else (rest, "")
     )
@@ -231,9 +238,9 @@ def understand(
         before=event,
         of_session=order is not None and language == "en" and _SESSION.search(rest) is not None,
         of_holiday=any(time.is_holiday for time, _ in meant),
-        identifiers=find_identifiers(matter),
+        identifiers=find_identifiers(matter if event else rest),
         names=find_names(rest if language == "en" else asking, language),
-        owned=find_owned(asking),
+        owned=find_owned(asking, language),
         of_assistant=_about_assistant(language).search(latest) is not None,
         asked=language == "en" and _ASKED.search(latest) is not None,
         of_speaker=_speaker(latest, language, candidates),
@@ -242,18 +249,25 @@ def understand(
     )
 
 
+def _asks_how_it_was(text: str, language: Language) -> bool:
+    """Whether a question, without its times, asks how something of somebody was."""
+    if language not in cue_words.HELD or not cue_words.HELD[language].search(text):
+        return False
+    return language != "en" or _SOMEBODY.search(text) is not None
+
+
 def _before_event(text: str, language: Language) -> tuple[str, str]:
     """Return a question without the event before which something was so, and that event.
 
     Both are as they were, and nothing, for a question of which either has no word of its own.
     """
     cue = cue_words.BEFORE_EVENT[language].search(text)
-    if not cue or not text[cue.end() :].startswith(" "):  # "we've mentioned it before: …"
+    if not cue or text[cue.end() : cue.end() + 1] not in (" ", "'", "’"):  # "said it before: …"
         return text, ""
     before, event = text[: cue.start()], text[cue.end() :]
     if not any(character.isalnum() for character in before):  # "Before we moved, where …?"
         event, _, before = event.partition(",")
-    both = before.strip(" ,"), event.strip(" ,?？؟")
+    both = before.strip(" ,"), event.strip(" ,?？؟'’")
     asks = cue_words.HELD[language].search(before)
     return both if asks and all(map(content_words, both)) else (text, "")
 

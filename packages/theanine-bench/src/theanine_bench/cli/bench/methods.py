@@ -15,9 +15,9 @@ import typer
 from theanine.cli.options import EmbedderOption, JsonOption, show_json
 from theanine.cli.rendering import console, show_table
 from theanine.cli.text import pluralize
-from theanine.llm.base import ChatModel
 from theanine.llm.limits import Limits
 from theanine.llm.open import open_chat
+from theanine.types import LOCAL_MODEL
 from theanine_bench.cli.run_options import (
     JudgeOptions,
     MethodsOption,
@@ -91,18 +91,14 @@ def methods(
     compared = parse_methods(methods)
     histories = [each for path in data for each in spread(read_asked(path), limit)]
     chosen = models.client_options()
-    judging = open_chat(
-        judge.judge,
-        base_url=judge.judge_base_url,
-        settings=parse_model_settings(judge.judge_settings, "--judge-set"),
-    )
     rows: dict[str, _Row] = {}
     for one in compared:
         judged, cost = anyio.run(_ask, one, histories, budget, embedder, chosen)
-        if judging:
-            judged = anyio.run(_judge, judged, judging, chosen["limits"])
+        judges = judge.judge != LOCAL_MODEL
+        if judges:
+            judged = anyio.run(_judge, judged, judge, chosen["limits"])
         rows[one.label] = _row(judged, cost, asks_model=models.asks_model)
-        if judging:
+        if judges:
             rows[one.label] = {**measure(judged, TOLD), **rows[one.label]}
     if as_json:
         show_json(rows)
@@ -137,7 +133,14 @@ async def _ask(
     return [each async for each in asked], cost
 
 
-async def _judge(judged: Sequence[Judged], model: ChatModel, limits: Limits) -> list[Judged]:
+async def _judge(judged: Sequence[Judged], judge: JudgeOptions, limits: Limits) -> list[Judged]:
+    model = open_chat(
+        judge.judge,
+        base_url=judge.judge_base_url,
+        settings=parse_model_settings(judge.judge_settings, "--judge-set"),
+    )
+    if model is None:
+        return [*judged]
     with TemporaryDirectory() as folder:
         journal = Path(folder) / "judge.db"
         async with journalled_chat(journal, model, JUDGE_SCOPE, limits=limits) as chat:

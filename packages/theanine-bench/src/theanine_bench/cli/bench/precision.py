@@ -13,6 +13,7 @@ import typer
 import theanine
 from theanine.cli.options import EmbedderOption, JsonOption, show_json
 from theanine.cli.rendering import console, show_table
+from theanine.errors import SettingsError
 from theanine_bench.cli.asked import DEFAULT
 from theanine_bench.cli.run_options import TargetModelOptions, run_command
 from theanine_bench.datasets.precision import PrecisionBench, ScoredCase
@@ -44,8 +45,10 @@ def precision(
     theanine bench precision FOLDER --method theanine:select=model --model openai:gpt-4o-mini
     """
     bench = PrecisionBench(data)
-    (one,) = parse_methods(method)
-    scored = anyio.run(_score, bench, one, embedder, models.client_options())
+    methods = parse_methods(method)
+    if len(methods) != 1:
+        raise SettingsError(f"--method must name one method, not {method!r}")
+    scored = anyio.run(_score, bench, methods[0], embedder, models.client_options())
     if as_json:
         show_json({name: _figures(cases) for name, cases in scored.items()})
         return

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from theanine.methods.theanine.paper import TheaninePaper
 
 
+SHOWN = 20
+"""Latest turns that a model which selects is shown, where the query is the whole dialogue."""
+
+
 class Theanine(RemembersTimelines[TheanineConfig]):
     """The default method."""
 
@@ -55,6 +59,11 @@ class Theanine(RemembersTimelines[TheanineConfig]):
             return current_settings(cast("Mapping[str, Any]", config), warn=warn)
         return Theanine.name, config
 
+    @property
+    def recall_asks_model(self) -> bool:
+        """Whether a model selects what comes back."""
+        return self.config.select == "model"
+
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Recall from the log, with the timelines of what is found."""
         config, chat = self.config, context.chat
@@ -65,12 +74,13 @@ class Theanine(RemembersTimelines[TheanineConfig]):
             min_relevance=config.min_relevance,
             links=config.timelines,
         )
-        if config.select == "relevance" or chat is None:
+        is_search = context.options.small_talk
+        if not self.recall_asks_model or chat is None or is_search:
             return await recall_from_log(dialogue, context, policy)
         from theanine.methods.theanine.choose import choose  # few use it
 
         today = format_date(context.asked_at(dialogue))
-        latest = dialogue[-config.query_turns :] if config.query_turns else dialogue
+        latest = dialogue[-(config.query_turns or SHOWN) :]
         return await recall_from_log(
             dialogue,
             context,
