@@ -80,13 +80,17 @@ _NAMED_ELSEWHERE: Mapping[str, re.Pattern[str]] = {
         r"(?:Groß|Schwieger)?(?:[Oo]nkel|[Tt]ante|[Cc]ousine?|[Bb]ruder|[Ss]chwester|[Ss]ohn|"
         r"[Tt]ochter|[Ff]reund(?:in)?|[Cc]hef(?:in)?|[Kk]olleg(?:e|en|in)|[Nn]achbar(?:n|in)?|"
         r"[Oo]ma|[Oo]pa)",
-        "es": r"[Qq]uién (?:es|era|fue)|dijo|contó|sobre|(?:tí|prim|herman|hij|amig|vecin|abuel|suegr|cuñad)[oa]|"
+        "es": r"[Qq]uién (?:es|era|fue)|dijo|contó|sobre|"
+        r"(?:tí|prim|herman|hij|amig|vecin|abuel|suegr|cuñad)[oa]|"
         r"marido|mujer|esposa|jef[ea]|compañer[oa]",
-        "fr": r"[Qq]ui (?:est|était)(?: donc)?|dit|sur|oncle|tante|cousine?|frère|sœur|soeur|fils|fille|"
+        "fr": r"[Qq]ui (?:est|était)(?: donc)?|dit|sur|"
+        r"oncle|tante|cousine?|frère|sœur|soeur|fils|fille|"
         r"mari|femme|amie?|copine?|chef(?:fe)?|collègue|voisine?|grand-(?:mère|père)",
-        "it": r"[Cc]hi (?:è|era)|detto|su|zi[oa]|cugin[oa]|fratello|sorella|figli[oa]|marito|moglie|"
+        "it": r"[Cc]hi (?:è|era)|detto|su|"
+        r"zi[oa]|cugin[oa]|fratello|sorella|figli[oa]|marito|moglie|"
         r"amic[oa]|capo|collega|vicin[oa]|nonn[oa]|suocer[oa]",
-        "pt": r"(?:[Qq]uem (?:é|era|foi)|disse|contou|sobre)(?: [oa])?|ti[oa]|prim[oa]|irmão|irmã|filh[oa]|marido|mulher|amig[oa]|"
+        "pt": r"(?:[Qq]uem (?:é|era|foi)|disse|contou|sobre)(?: [oa])?|"
+        r"ti[oa]|prim[oa]|irmão|irmã|filh[oa]|marido|mulher|amig[oa]|"
         r"chef[ea]|colega|vizinh[oa]|avó|avô|sogr[oa]",
         "hr": r"[Tt]ko je(?: bio| bila| ono)?|(?:tet|ujak|stric|strin|bratić|brat|sestr|sin|kćer|"
         r"muž|žen|prijatelj|šef|kolegic|koleg|susjed|bak|djed)\w{0,3}",
