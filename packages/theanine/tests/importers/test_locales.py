@@ -70,6 +70,50 @@ def test_halves_of_the_day_before_and_after_the_time(tmp_path: Path) -> None:
     assert len(wrong) <= 0.01 * len(WORDS["halves"]), wrong
 
 
+STAMPS = [
+    "2025년 3월 21일 금요일 {} 8시 4분 9초 UTC",
+    "2025年3月21日 星期五 {}8时04分09秒 UTC",
+    "2025年3月21日金曜日 {} 8時4分9秒 UTC",
+    "2025년 3월 21일 금요일 {} 8:04:09 UTC",
+    "Friday, March 21, 2025 at 8:04:09 {} UTC",
+    "viernes, 21 de marzo de 2025, 8:04:09 {} UTC",
+]
+AMBIGUOUS = {"12.00", "24.00", "2ja", "f", "m.d.", "mo", "u.t.", "بعد از چاشت"}
+"""Numbers, and words that mean other hours in another language but for dots and spaces."""
+
+
+@pytest.mark.parametrize("stamp", STAMPS)
+def test_halves_of_the_day_between_a_weekday_a_time_and_a_zone(stamp: str, tmp_path: Path) -> None:
+    words = [word for word in WORDS["halves"] if word not in AMBIGUOUS]
+    messages = [
+        {
+            "creator": {"name": "Ana"},
+            "created_date": stamp.format(word),
+            "text": word,
+            "topic_id": word,
+        }
+        for word in words
+    ]
+    reading = read_histories(save(tmp_path, "messages.json", {"messages": messages}))
+    assert reading.format == "google-chat"
+    read = {turn.text: turn.at for s in reading.histories[0].transcripts for turn in s.turns}
+    right = {
+        word: f"2025-03-21T{hour_of(8, tuple(WORDS['halves'][word])):02}:04:09" for word in words
+    }
+    wrong = {w: (at, read.get(w)) for w, at in right.items() if f"{read.get(w):%FT%T}" != at}
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [("오후 12시 30분", "12:30:00"), ("下午8点", "20:00:00"), ("8點04分", "08:04:00"),
+     ("9h 5m 3s 20ms", "09:05:03"), ("8時間4分", None), ("3시간 전", None)],
+)  # fmt: skip
+def test_times_of_day_in_units(text: str, right: str | None) -> None:
+    clock = find_clock(text)
+    assert (clock and clock.isoformat()) == right
+
+
 @pytest.mark.parametrize(
     ("word", "hour", "right"),
     [("pm", 12, 12), ("am", 12, 0), ("中午", 11, 11), ("中午", 12, 12), ("凌晨", 12, 0),

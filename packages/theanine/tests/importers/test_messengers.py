@@ -862,6 +862,66 @@ def test_what_a_reply_in_skype_quotes(
     assert notes.get("quotes of other messages left out", 0) == quotes
 
 
+ANNOUNCED = (
+    "You named the conversation Boats", "Bo left the conversation.",
+    "You added Cy to the conversation.", "Bo removed Cy from the conversation.",
+    "Bo changed the group photo.", "You unsent a message!", "Cy started sharing location with you.",
+    "Bo kept an audio message.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+@pytest.mark.parametrize("date", ["Jul  3, 2024", "Jul 03, 2024", "Jul 3, 2024"])
+@pytest.mark.parametrize("count", [1, len(ANNOUNCED)])
+def test_imessage_begins_with_what_the_app_announces(
+    count: int, date: str, between: str, tmp_path: Path
+) -> None:
+    announced = "".join(f"{date}  9:05:00 AM {each}{between}" for each in ANNOUNCED[:count])
+    reply = [f"{date}  9:41:03 AM", "Bo", "Only the last week."]
+    copy = "\n".join(f"    {line}" for line in reply)
+    first = f"{date}  9:05:42 AM (Read by them after 12 minutes)\nMe\nIs it free?\n{copy}\n"
+    last = "\n".join([*reply, "This message responded to an earlier message."])
+    turns, notes = turns_of(save(tmp_path, "Boats.txt", f"{announced}{first}\n{last}\n"))
+    assert [turn[1:] for turn in turns] == [("Me", "Is it free?"), ("Bo", "Only the last week.")]
+    assert notes["service messages left out"] == count
+    assert notes["copies of replies left out"] == 1
+
+
+@pytest.mark.parametrize("file", ["channels.json", "groups.json", "mpims.json"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"text": "In <#C2>"},
+        {"text": "In <#C2|>"},
+        {"text": "", "blocks": [{"type": "mrkdwn", "text": "In <#C2|>"}]},
+        {"text": "", "attachments": [{"text": "In <#C2|>"}]},
+        {
+            "text": "",
+            "blocks": [
+                {
+                    "type": "rich_text_section",
+                    "elements": [
+                        {"type": "text", "text": "In "},
+                        {"type": "channel", "channel_id": "C2"},
+                    ],
+                }
+            ],
+        },
+    ],
+)
+def test_slack_channels_without_a_label_are_called_by_their_names(
+    message: Json, file: str, tmp_path: Path
+) -> None:
+    message = {"type": "message", "user": "U1", "ts": "1715630100.0", **message}
+    lists: dict[str, list[Json]] = {"channels.json": [{"id": "C1", "name": "boats"}]}
+    lists[file] = [*lists.get(file, ()), {"id": "C2", "name": "attic"}]
+    users = [{"id": "U1", "name": "ana"}]
+    files = {"users.json": users, **lists, "boats/2024-05-13.json": [message]}
+    reading = read_histories(save_zip(tmp_path / "slack.zip", files), speaker="ana")
+    (turn,) = reading.histories[0].transcripts[0].turns
+    assert "In #attic" in turn.full_text
+
+
 @pytest.mark.parametrize("indent", ["", "    "])
 def test_tapbacks_of_all_versions_of_imessage_exporter(indent: str, tmp_path: Path) -> None:
     text = (

@@ -28,7 +28,7 @@ from theanine.importers.words import file_named
 from theanine.importers.written_dates import written_time
 from theanine.types import History
 
-_AT = r"[A-Z][a-z]{2,8} \d{1,2}, \d{4} {1,2}\d{1,2}:\d\d:\d\d [AP]M"
+_AT = r"[A-Z][a-z]{2,8} {1,2}\d{1,2}, \d{4} {1,2}\d{1,2}:\d\d:\d\d [AP]M"
 _HEADER = re.compile(rf"(?P<at>{_AT})(?: (?P<more>.*))?")
 _RECEIPT = re.compile(r"\(Read by .*\)|")
 _REPLY = re.compile(rf" +{_AT}.*")
@@ -55,7 +55,7 @@ def _messages(intake: Intake) -> Iterator[Entry]:
     started, after_blank = 0, False
     for number, line in intake.text_lines():
         text = line.rstrip("\r")
-        if after_blank and block and _HEADER.fullmatch(text):
+        if block and (after_blank or _is_announced(block)) and _HEADER.fullmatch(text):
             yield from _message(intake, block, started)
             block = []
         if text.strip() and not block:
@@ -64,6 +64,12 @@ def _messages(intake: Intake) -> Iterator[Entry]:
             block.append(text)
         after_blank = not text.strip()
     yield from _message(intake, block, started)
+
+
+def _is_announced(block: Sequence[str]) -> bool:
+    """Return whether a block is a note of the app, to which no blank line belongs."""
+    header = _HEADER.fullmatch(block[0])
+    return bool(len(block) == 1 and header and not _RECEIPT.fullmatch(header["more"] or ""))
 
 
 def _message(intake: Intake, block: Sequence[str], number: int) -> Iterator[Entry]:
@@ -118,8 +124,9 @@ def _content(intake: Intake, lines: Sequence[str]) -> tuple[str, str]:
 
 
 def _sniff(intake: Intake) -> bool:
-    headers = filter(None, map(_HEADER.fullmatch, intake.lines[:4]))
-    return any(_RECEIPT.fullmatch(header["more"] or "") for header in headers)
+    # What the app announces, a line each, may stand before the first message.
+    said = [line for line in intake.lines if not _is_announced([line])]
+    return any(map(_HEADER.fullmatch, said[:4]))
 
 
 def _pick(folder: Folder) -> Sequence[str]:

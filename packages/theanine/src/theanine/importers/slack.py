@@ -67,10 +67,14 @@ def _read(intake: Intake) -> Iterator[History]:
         if file.startswith(root) and _DAY.fullmatch(day):
             days.setdefault(name, []).append(file)
     intake.notes["days outside of a conversation's folder left out"] += len(days.pop("", ()))
-    listed = dict(_conversations(intake, folder, root, people))
+    listed: dict[str, str] = {}
+    names = dict(people)
+    for id, name, title in _conversations(intake, folder, root, people):
+        listed[name] = title
+        names[id] = title.removeprefix("#")
     unlisted = {name: f"#{name}" for name in sorted(days.keys() - listed)}
     for name, title in {**listed, **unlisted}.items():
-        messages = _messages(intake, folder, days.get(name, ()), people)
+        messages = _messages(intake, folder, days.get(name, ()), names)
         yield from chat_sessions(intake, intake.user_name(), title, messages)
 
 
@@ -109,36 +113,37 @@ def _others(folder: Folder, root: str, people: Mapping[str, str]) -> dict[str, s
 
 def _conversations(
     intake: Intake, folder: Folder, root: str, people: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    """Yield the folder and the title of each conversation."""
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the id, the folder and the title of each conversation."""
     for file in _LISTS:
         for each in _objects(intake, folder, f"{root}{file}"):
             name, id = each.get("name"), str(each.get("id"))
             note_unread(intake.notes, each, [str(name)])
             if file == "dms.json" or not isinstance(name, str):
                 members = check(list[str], each.get("members") or [], f"{file}, {id}")
-                yield id, " and ".join(people.get(m, m).removesuffix(_APP) for m in members) or id
+                title = " and ".join(people.get(m, m).removesuffix(_APP) for m in members)
+                yield id, id, title or id
             else:
-                yield name, f"#{name}"
+                yield id, name, f"#{name}"
 
 
 def _messages(
-    intake: Intake, folder: Folder, days: Sequence[str], people: Mapping[str, str]
+    intake: Intake, folder: Folder, days: Sequence[str], names: Mapping[str, str]
 ) -> Iterator[Entry]:
     for day in days:
         with folder.open(day) as source:
             for (index,), value in select(source.stream(), day, ITEMS):
                 where = f"{day}, [{index}]"
                 with intake.catching():
-                    yield from _message(intake, as_object(value, where), people, where)
+                    yield from _message(intake, as_object(value, where), names, where)
 
 
 def _message(
-    intake: Intake, message: Object, people: Mapping[str, str], where: str
+    intake: Intake, message: Object, names: Mapping[str, str], where: str
 ) -> Iterator[Entry]:
     subtype, user = message.get("subtype"), message.get("user")
     by_app = bool(message.get("bot_id")) and not isinstance(user, str)
-    if by_app or subtype == "bot_message" or people.get(str(user), "").endswith(_APP):
+    if by_app or subtype == "bot_message" or names.get(str(user), "").endswith(_APP):
         intake.notes["messages of apps left out"] += 1
     elif message.get("type") not in ("message", None) or not (
         subtype is None or (isinstance(subtype, str) and subtype in _OURS)
@@ -147,11 +152,11 @@ def _message(
     else:
         words = Words(intake.notes)
         text = message.get("text")
-        words.texts.append(_plain(text, people) if isinstance(text, str) else "")
-        if _has_more(blocks := _blocks(message.get("blocks"), people), words.text):
+        words.texts.append(_plain(text, names) if isinstance(text, str) else "")
+        if _has_more(blocks := _blocks(message.get("blocks"), names), words.text):
             words.texts.append(blocks)
         for each in objects_in(message.get("attachments")):
-            _share(words, each, people)
+            _share(words, each, names)
         for file in objects_in(message.get("files")):
             what = _file(file)
             if file.get("mode") in _WRITTEN and isinstance(preview := file.get("preview"), str):
@@ -159,7 +164,7 @@ def _message(
             if not words.share(what, file, _FIELDS["of_slack_files"]):
                 words.shared.append(what)
         profile = message.get("user_profile")
-        name = people.get(str(user), "").removesuffix(_APP)
+        name = names.get(str(user), "").removesuffix(_APP)
         name = name or (_person(profile) if is_object(profile) else str(user or "someone"))
         words.passed += (text for _, text in strings([profile, message.get("root")]))
         entry = Entry(where, "user", storable(name))
@@ -171,54 +176,55 @@ def _has_more(text: str, than: str) -> bool:
     return not set(re.findall(r"\w{2,}", text)) <= set(re.findall(r"\w{2,}", than))
 
 
-def _share(words: Words, shared: Object, people: Mapping[str, str]) -> None:
+def _share(words: Words, shared: Object, names: Mapping[str, str]) -> None:
     """Add a message that was shared, or the preview of a link."""
     is_message = shared.get("is_msg_unfurl") or shared.get("is_share") or "message_blocks" in shared
-    said = [_plain(text, people) for text in said_in(shared, _FIELDS["of_slack_attachments"])]
-    blocks = _blocks(shared.get("blocks") or shared.get("message_blocks"), people)
+    said = [_plain(text, names) for text in said_in(shared, _FIELDS["of_slack_attachments"])]
+    blocks = _blocks(shared.get("blocks") or shared.get("message_blocks"), names)
     said += [blocks] if _has_more(blocks, "\n".join(said)) else []
     if not said and isinstance(fallback := shared.get("fallback"), str):
-        said = [_plain(fallback, people)]
+        said = [_plain(fallback, names)]
     repeated = (shared.get(each) for each in ("fallback", "footer"))
     words.passed += (each for each in repeated if isinstance(each, str))
     if said:
         words.shared.append(quoted("a message" if is_message else "a link", said))
 
 
-def _blocks(value: object, people: Mapping[str, str]) -> str:
+def _blocks(value: object, names: Mapping[str, str]) -> str:
     """Return the words of Slack's blocks, such as rich text, sections and headers."""
     if isinstance(value, list):
         items = cast("list[object]", value)
-        return "\n".join(text for each in items if (text := _blocks(each, people)))
+        return "\n".join(text for each in items if (text := _blocks(each, names)))
     if not is_object(value):
         return ""
     kind = str(value.get("type") or "")
     if kind in ("rich_text_section", "rich_text_preformatted", "rich_text_quote"):
-        return "".join(_element(each, people) for each in objects_in(value.get("elements")))
+        return "".join(_element(each, names) for each in objects_in(value.get("elements")))
     if kind in ("rich_text", "rich_text_list", "context", "actions"):
         mark = "- " if kind == "rich_text_list" else ""
-        lines = (_blocks(each, people) for each in objects_in(value.get("elements")))
+        lines = (_blocks(each, names) for each in objects_in(value.get("elements")))
         return "\n".join(f"{mark}{line}" for line in lines if line)
     if kind == "mrkdwn":
-        return _plain(str(value.get("text") or ""), people)
+        return _plain(str(value.get("text") or ""), names)
     skipped = ("type", "block_id", "action_id", "style")
-    inner = [_blocks(each, people) for key, each in value.items() if key not in skipped]
+    inner = [_blocks(each, names) for key, each in value.items() if key not in skipped]
     said = [text for key, text in value.items() if isinstance(text, str) and key in _SAID_IN_BLOCKS]
     return "\n".join(dict.fromkeys(text for text in (*said, *inner) if text))
 
 
-def _element(element: Object, people: Mapping[str, str]) -> str:
+def _element(element: Object, names: Mapping[str, str]) -> str:
     """Return an element of rich text as plain text."""
     kind = element.get("type")
     if kind == "user":
         id = str(element.get("user_id"))
-        return f"@{people.get(id, id).removesuffix(_APP)}"
+        return f"@{names.get(id, id).removesuffix(_APP)}"
     if kind == "usergroup":
         return f"@{element.get('usergroup_id')}"
     if kind == "broadcast":
         return f"@{element.get('range')}"
     if kind == "channel":
-        return f"#{element.get('channel_id')}"
+        id = str(element.get("channel_id"))
+        return f"#{names.get(id, id)}"
     if kind == "emoji":
         return _emoji(element)
     found = first_of(element, ("text", "fallback", "url", "value"))
@@ -240,15 +246,15 @@ def _file(file: Object) -> str:
     return f'the picture "{name}"' if kind.startswith("image/") else f'the file "{name}"'
 
 
-def _plain(text: str, people: Mapping[str, str]) -> str:
+def _plain(text: str, names: Mapping[str, str]) -> str:
     """Return Slack's markup as plain text: names for mentions, labels for links and dates."""
 
     def replaced(match: re.Match[str]) -> str:
         mark, target, label = match[1], match[2], match[3]
         if mark == "@":
-            return f"@{label or people.get(target, target).removesuffix(_APP)}"
+            return f"@{label or names.get(target, target).removesuffix(_APP)}"
         if mark != "!":
-            return f"{mark}{label or target}"
+            return f"{mark}{label or (names.get(target, target) if mark else target)}"
         name, _, id = target.partition("^")
         if name == "date":
             return label or id

@@ -49,8 +49,12 @@ _CLOCK = re.compile(
 )
 _ZONES = wording("zones")
 _ZONE = re.compile(r"(?:UTC|GMT)?\s?([+\-−])(\d{1,2}):?(\d{2})?$|(?:UTC|GMT|Z)$")
-_CLOCK_IN_UNITS = re.compile(r"(\d{1,2})h\s?(\d{1,2})m(?:\s?(\d{1,2})s)?(?:\s?\d{1,3}ms)?")
-"""SillyTavern's writing of a time of day."""
+_CLOCK_IN_UNITS = re.compile(
+    r"(?<!\d)(?P<hour>\d{1,2})(?:h\s?(?=\d{1,2}m)|\s?[時时點点시](?!間|间|간)\s?)"
+    r"(?:(?P<minute>\d{1,2})(?:m|\s?[分분])(?:\s?(?P<second>\d{1,2})(?:s|\s?[秒초]))?)?"
+    r"(?:\s?\d{1,3}ms)?"
+)
+"""A time of day in units, as SillyTavern, Korean, Japanese and Chinese write it."""
 _CLOCK_IN_NAME = re.compile(
     r"[-_T @]+([01]\d|2[0-3])[-_.:h]?([0-5]\d)(?:[-_.:m]?([0-5]\d))?(?!\d|p(?![a-z]))"
 )
@@ -73,7 +77,7 @@ _IRAN = 226_529
 
 def _fold(word: str) -> str:
     """Return a word without case, marks, dots and spaces."""
-    plain = (c for c in unicodedata.normalize("NFC", word) if unicodedata.category(c) != "Cf")
+    plain = (c for c in unicodedata.normalize("NFKC", word) if unicodedata.category(c) != "Cf")
     return re.sub(r"[\s.,،·]", "", "".join(plain)).casefold()
 
 
@@ -203,7 +207,9 @@ def _with_name(text: str) -> WrittenDate | None:
     """Return a date with the name of a month: the last one, as weekdays can be called the same.
 
     A name with an ending counts if there is none without, as "kello" before a time begins with one.
+    One with a year counts before others, as parts of days can be called like months.
     """
+    yearless: WrittenDate | None = None
     words, months = list(_WORDS.finditer(text)), _words()[1]
     order = sorted(range(len(words)), key=lambda i: (_fold(words[i][0]) in months, i), reverse=True)
     for i in order:
@@ -217,18 +223,24 @@ def _with_name(text: str) -> WrittenDate | None:
             continue
         ends = [words[i], day, *([year] if year else [])]
         span = min(word.start() for word in ends), max(word.end() for word in ends)
-        if found := _date(int(year[0]) if year else None, month, day[0], span):
+        found = _date(int(year[0]) if year else None, month, day[0], span)
+        if found and found.year:
             return found
-    return None
+        yearless = yearless or found
+    return yearless
 
 
 def find_clock(text: str) -> time | None:
     """Return the time of day in a text that holds no date, with "pm" or such in any language."""
+    text = _CLOCK_IN_UNITS.sub(
+        lambda m: f"{m['hour']}:{m['minute'] or 0:0>2}:{m['second'] or 0:0>2} ", text
+    )
     for match in _CLOCK.finditer(text):
-        part = part_of_day(match["after"].split(",")[0]) or part_of_day(match["before"])
-        words = [*match["after"].split()[:1], *match["before"].split()[-1:]]
-        for word in words:
-            part = part or part_of_day(word)
+        after, before = match["after"].split(",")[0].split(), match["before"].split()
+        # A word of several words stands beside the time; a weekday or a zone is farther from it.
+        near = [after[:n] for n in range(len(after), 0, -1)]
+        near += [before[n:] for n in range(len(before))]
+        part = next(filter(None, (part_of_day("".join(words)) for words in near)), None)
         hour, minute = hour_of(int(match["hour"]), part), int(match["minute"])
         second = int(match["second"] or 0)
         if hour < 24 and minute < 60 and second < 60:
@@ -243,7 +255,6 @@ def written_time(text: str, zone: tzinfo) -> datetime | None:
     American order if the hours are from 1 to 12. None without a year of four digits.
     """
     text = _ascii_digits(re.sub(r"\s*\([^()]*\)$", "", text.strip()))  # JavaScript names the zone
-    text = _CLOCK_IN_UNITS.sub(lambda m: f"{m[1]}:{m[2]:0>2}:{m[3] or 0:0>2}", text)
     found = find_date(text)
     if found is None or (year := found.year) is None:
         return None
