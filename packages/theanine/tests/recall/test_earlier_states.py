@@ -133,3 +133,13 @@ def test_other_questions_are_not_of_an_earlier_time(
     ana: theanine.UserMemory, question: str
 ) -> None:
     assert "Antwerp" in ana.recall(question).text
+
+
+def test_the_turns_before_a_question_count_with_its_event(ana: theanine.UserMemory) -> None:
+    dialogue = [
+        Utterance(speaker="ana", text="Let's talk about Petra.", at=datetime.now(UTC)),
+        Utterance(
+            speaker="ana", text="Where did she live before the wedding?", at=datetime.now(UTC)
+        ),
+    ]
+    assert ana.recall(dialogue).query == "Let's talk about Petra.\nWhere did she live"

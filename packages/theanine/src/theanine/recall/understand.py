@@ -226,11 +226,12 @@ def understand(
         meant = [each for each in meant if not _is_of_the_matter(each[0], candidates)]
     ranges = [each for _, days in meant for each in days]
     held = _asks_how_it_was(rest, language)
-    matter, event = (
-        _before_event(rest, language) if held and not meant and not order else (rest, "")
-    )
+    matter, event = asking, ""
+    if held and not meant and not order:
+        matter, event = _before_event(asking, language)
     return Question(
-        text=matter if event else text,
+        text=text.replace(asking, matter) if event else text,
+        language=language,
         days=tuple((first.toordinal(), last.toordinal()) for first, last in ranges),
         order=order,
         alone=alone,
