@@ -292,6 +292,12 @@ def test_what_names_nobody_is_nobody_elses(tmp_path: Path, question: str, told: 
         assert told in client.user("ana").recall(question).text
 
 
+def test_two_numbers_may_be_told_with_a_word_between(tmp_path: Path) -> None:
+    with theanine.open(tmp_path / "m.db") as client:
+        client.user("ana").add("My blood pressure was 150 over 95 this morning.")
+        assert "150 over 95" in client.user("ana").recall("150/95").text
+
+
 def test_a_year_is_no_price(tmp_path: Path) -> None:
     index = index_of("The bike cost 2.024 euros.", "I bought 1 kettle for 450 euros.")
     assert as_told("Where did I hike in 2024?", index) == "Where did I hike in 2024?"

@@ -147,7 +147,8 @@ class Identifier:
     @property
     def may_be_apart(self) -> bool:
         """Whether its parts may have been told apart, so that only the whole text tells."""
-        return self.shape == PHONE or (self.key.isdigit() and len(self.key) > _LONG)
+        is_number = self.shape == f"0{len(self.key)}" and len(self.key) > _LONG
+        return self.shape == PHONE or is_number
 
     def conflicts(self, other: Identifier) -> bool:
         """Whether a text that has ``other``, and not this one, is of something else."""

@@ -200,7 +200,7 @@ async def _of_the_same(
     unknown = any(
         not any(asked.is_same(own) for each in told.values() for own in each)
         for asked in question.identifiers
-        if asked.shape == PHONE or (asked.may_be_apart and not candidates.tells(asked.key))
+        if asked.may_be_apart and (asked.shape == PHONE or not candidates.tells(asked.key))
     )
     result: list[RankedCandidate] = []
     for found in ranked:
