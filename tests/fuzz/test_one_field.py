@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
 OF_TEXT = {
     *("markdown", "notes", "whatsapp", "imessage", "line", "kakaotalk", "sigtop"),
     *("mail", "copilot", "csv", "captions", "chat-text", "irc", "pidgin", "sms", "adium"),
-    "aider",
+    *("aider", "google-voice"),
 }
 """Formats without JSON."""
 
