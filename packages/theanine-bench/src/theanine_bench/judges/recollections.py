@@ -18,7 +18,7 @@ from theanine_bench.judges.rendering import bullet_list
 
 
 class Told(BaseModel):
-    """What a recollection tells of an answer."""
+    """The verdict on a recollection, with its reason."""
 
     explanation: str = Field(description=REASON)
     label: Literal["right", "outdated", "nothing"]

@@ -86,7 +86,7 @@ _IRC = re.compile(rf"[\[(]?{_DATED}{_TIME}[\])]?:?(?P<name>)\s(?P<text>.*)")
 _PIDGIN = re.compile(rf"\({_DATED}{_TIME}\) (?:(?P<name>[^\s:][^:\n]{{0,60}}?): )?(?P<text>.*)")
 _LOGS = (_IRC, _PIDGIN)
 _LABELS = r"(?:(?:\[[^\[\]]{1,60}\]:?|[A-Z]{4,6}(?:\[[^\[\]]{1,60}\]|\])?:) )*"
-"""What a game puts before what its players say: a thread, a level, the kind of line."""
+"""Labels before a player's words in the log of a game: a thread, a level, the kind of line."""
 _SAID = re.compile(
     rf"{_LABELS}<[ @+%&~!]?(?P<nick>[^<>\s]{{1,60}})>\s?(?P<said>.*)"
     rf"|{_LABELS}\s*\*\s+(?P<actor>[^\s*]{{1,60}})\s(?P<done>.*)"

@@ -102,7 +102,7 @@ _OWNED = (
     re.compile(rf"(?<!\w){_OWNER}['’]s? (?P<thing>[^\W\d_]{{3,}})"),
     re.compile(rf"(?<!\w)(?P<thing>[^\W\d_]{{3,}}) (?:of|von|de|di|do|da|du|d['’]) ?{_OWNER}"),
 )
-"""Whose something is: "Klara's number", "el número de Klara"."""
+"""Possession by a name: "Klara's number", "el número de Klara"."""
 _CONTRACTED = frozenset("what where who here there that it how let when why one".split())
 """English words before "'s" that are nobody."""
 _CASE_ENDING = re.compile(r"(?:[oe]m|[auei])$")

@@ -51,7 +51,7 @@ OF_EVENT, AFTER_EVENT = 0.8, 0.1
 """Shares of the relevance of an event before which something is to have been so, which may tell
 that, too, and of what was told after it."""
 AHEAD = 3
-"""How many times farther a day to come is than a past one, where a time is named without a year."""
+"""Factor for the distance of a future day, where the year of a named time is guessed."""
 LONG = 6
 """Days after its first one of a time of which somebody asks how something was."""
 EVENT = 0.2

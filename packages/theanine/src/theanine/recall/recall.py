@@ -141,9 +141,7 @@ async def _relevant(
     elif not question.alone:
         matters = _enough(matters, log, policy)
     trace.record("relevance", _states(matters))
-    if context.pinned:
-        matters = await _without_pinned(matters, context, log)
-    trace.record("pinned", _states(matters))
+    matters = await _without_pinned(matters, context, log)
     budget = context.token_budget(policy.budget)
     lines = await select_lines(
         matters, log, budget, resolved.notes, context.current, options.present
@@ -165,9 +163,7 @@ async def _chosen(
     matters = [matter for matter in resolved.matters if matter.relevance >= least]
     if question.spread:
         matters = spread(matters, log)
-    if context.pinned:
-        matters = await _without_pinned(matters, context, log)
-    trace.record("pinned", _states(matters))
+    matters = await _without_pinned(matters, context, log)
     budget = context.token_budget(policy.budget)
     offered = MOST_OFFERED if budget is None else max(policy.offered, 2 * budget)
     lines = await select_lines(
@@ -303,13 +299,18 @@ async def _without_pinned(
     matters: Sequence[Matter], context: RecallContext, log: LogIndex
 ) -> list[Matter]:
     """Leave out what pinned memories tell, which are returned anyway, and what they replaced."""
+    if not context.pinned:
+        context.trace.record("pinned", _states(matters))
+        return [*matters]
     told = {own.position for memory in context.pinned for own in await log.saying(memory.id)}
     others = [
         replace(matter, states=tuple(own for own in matter.states if own.position not in told))
         for matter in matters
         if not (matter.is_claimed and matter.states[0].position in told)
     ]
-    return [matter for matter in others if matter.states]
+    left = [matter for matter in others if matter.states]
+    context.trace.record("pinned", _states(left))
+    return left
 
 
 async def _claimed(log: LogIndex, memories: set[int]) -> Relations:

@@ -64,12 +64,12 @@ _TO_DO = lazy_pattern(
     r"\bgotta\b",
     re.IGNORECASE,
 )
-"""What somebody has, in words that a past has, too: "I've got a roof to do on Monday"."""
+"""A present that looks like a past tense: "I've got a roof to do on Monday"."""
 _SOMEBODY = lazy_pattern(
     r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me|us|[Hh]is|[Hh]er|[Tt]heir|[Hh]e|[Ss]he|[Tt]hey)\b|"
     r"(?<!^)(?<![.?!:] )\b[A-Z]\w+"
 )
-"""What an English question has that asks of somebody, or of a thing with a name."""
+"""A pronoun of a person or a name, in an English question."""
 _WEEKDAY = lazy_pattern(rf"\W*(?:on |this |for |by )*(?:{'|'.join(WEEKDAYS)})s?\W*", re.IGNORECASE)
 """A day of the week alone, which may be the next one."""
 _CLAUSE = lazy_pattern(
@@ -201,9 +201,9 @@ def understand(
     years = sorted({*candidates.years, today.year})
     asking = asking_part(latest)
     english, times = find_intervals(asking, years, today)
-    to_do = _TO_DO.search(english) is not None
-    past = language != "en" or _PAST.search(_TO_DO.sub(" ", english)) is not None
-    named = not (past or to_do) and _CLAUSE.search(english) is None
+    done = _TO_DO.sub(" ", english)
+    past = language != "en" or _PAST.search(done) is not None
+    named = not past and done == english and _CLAUSE.search(english) is None
     asked_from = begin_of_question(english)
     meant = [
         (time, days)

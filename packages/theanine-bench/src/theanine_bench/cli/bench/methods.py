@@ -91,10 +91,10 @@ def methods(
     compared = parse_methods(methods)
     histories = [each for path in data for each in spread(read_asked(path), limit)]
     chosen = models.client_options()
+    judges = judge.judge != LOCAL_MODEL
     rows: dict[str, _Row] = {}
     for one in compared:
         judged, cost = anyio.run(_ask, one, histories, budget, embedder, chosen)
-        judges = judge.judge != LOCAL_MODEL
         if judges:
             judged = anyio.run(_judge, judged, judge, chosen["limits"])
         rows[one.label] = _row(judged, cost, asks_model=models.asks_model)
